@@ -1,0 +1,1 @@
+"""A failing model provider never ends a coding agent's turn."""

@@ -1,0 +1,88 @@
+"""Why an attempt failed, in our own words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from .route import Route
+
+
+class FailureKind(StrEnum):
+    """The words in which a failed attempt is named; what follows from each is in ``session``."""
+
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    SERVER_ERROR = "server_error"
+    TIMEOUT = "timeout"
+    NETWORK = "network"
+    TRUNCATED = "truncated"
+    EMPTY_RESPONSE = "empty_response"
+    TOOL_CALL_MALFORMED = "tool_call_malformed"
+    QUOTA = "quota"
+    AUTH = "auth"
+    NOT_FOUND = "not_found"
+    BAD_REQUEST = "bad_request"
+    REQUEST_TOO_LARGE = "request_too_large"
+    HISTORY_REJECTED = "history_rejected"
+    CONTEXT_OVERFLOW = "context_overflow"
+    CONTENT_FILTER = "content_filter"
+    REFUSAL = "refusal"
+    CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+
+
+class Stage(StrEnum):
+    """How far an attempt had come when it failed."""
+
+    CONNECT = "connect"
+    RESPONSE = "response"
+    STREAM = "stream"
+    END = "end"
+
+
+@dataclass(slots=True, kw_only=True)
+class Failure:
+    """Why one attempt failed.
+
+    Args:
+        kind: The word that decides what happens next.
+        message: What the provider or the transport said, shortened; never a key or a prompt.
+        status: Effective HTTP status: that of the answer, or what the type or code of an error
+            inside a stream stands for. None where there is none, as for a broken connection.
+        code: The provider's own code or type, or for a broken connection one of
+            ``refused``, ``no_such_host``, ``tls``, ``reset``.
+        retry_after: Seconds the provider asked us to wait; None if it did not say.
+        reset_at: When a quota starts afresh; None if it did not say.
+        stage: How far the attempt had come.
+        route: The route that failed.
+        request_id: The provider's id of the request, for its support desk.
+        is_capacity: The provider has no room for this model at all, so that waiting on the same
+            route is the slow way out.
+        cause: The exception behind it.
+    """
+
+    kind: FailureKind
+    message: str
+    status: int | None = None
+    code: str | None = None
+    retry_after: float | None = None
+    reset_at: datetime | None = None
+    stage: Stage = Stage.RESPONSE
+    route: Route | None = None
+    request_id: str | None = None
+    is_capacity: bool = False
+    cause: BaseException | None = None
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Nothing listens there: asking again at once cannot help."""
+        return self.kind is FailureKind.NETWORK and self.code in {"refused", "no_such_host"}
+
+    def __str__(self) -> str:
+        status = "" if self.status is None else f" {self.status}"
+        return f"{self.kind}{status}: {self.message}"

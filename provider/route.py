@@ -1,0 +1,38 @@
+"""Where a request goes: a model at a provider."""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class Route(str):
+    """A model at a provider, written ``provider/model``: the unit of health.
+
+    The provider is what stands before the first slash, so
+    ``openrouter/anthropic/claude-sonnet-5`` is the model ``anthropic/claude-sonnet-5``
+    at ``openrouter``. A route is a string, so it prints, sorts, serialises and compares
+    as one.
+
+    Raises:
+        ValueError: There is no provider, no model, or white space in either.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        if isinstance(text, cls):
+            return text
+        provider, slash, model = text.partition("/")
+        if not (provider and slash and model) or any(c.isspace() for c in text):
+            raise ValueError(f'a route is written "provider/model", got {text!r}')
+        return super().__new__(cls, text)
+
+    @property
+    def provider(self) -> str:
+        """What stands before the first slash."""
+        return self.partition("/")[0]
+
+    @property
+    def model(self) -> str:
+        """What stands after the first slash, as the provider spells it."""
+        return self.partition("/")[2]

@@ -1,0 +1,1 @@
+"""What to do after a failed attempt, and the loop that does it."""
