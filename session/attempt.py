@@ -1,0 +1,118 @@
+"""One request on one route, round the agent's own call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+from .event import AttemptStarted, ProbeStarted
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ..provider.failure import Failure
+    from ..provider.route import Route
+    from .degraded import Probe
+    from .step import Step
+
+
+class Attempt:
+    """One request on one route: an asynchronous context manager round the agent's own call.
+
+    What the body raises is classified. Where another attempt follows, the exception ends here;
+    where none does, it leaves the step.
+
+    Attributes:
+        route: Where the request goes.
+        number: Which attempt of the step this is, from 1.
+        failure: Why it failed; None while it runs, and after an answer.
+        seconds: How long it took; 0 while it runs.
+        waited: Seconds that the step slept before it.
+    """
+
+    __slots__ = (
+        "_has_emitted",
+        "_output",
+        "_probe",
+        "_scope",
+        "_started_at",
+        "_step",
+        "_tool",
+        "failure",
+        "has_ended",
+        "has_started",
+        "number",
+        "route",
+        "seconds",
+        "waited",
+    )
+
+    def __init__(self, step: Step, route: Route, number: int, waited: float) -> None:
+        self._step = step
+        self.route = route
+        self.number = number
+        self.waited = waited
+        self.failure: Failure | None = None
+        self.seconds = 0.0
+        self.has_started = False
+        self.has_ended = False
+        self._has_emitted = False
+        self._output: object = None
+        self._tool: str | None = None
+        self._probe: Probe | None = None
+        self._scope: anyio.CancelScope | None = None
+
+    def emitted(self, output: object = None) -> None:
+        """Say that output of this attempt has been shown, so that a failure takes it back.
+
+        Args:
+            output: What was shown so far, for `StreamInterrupted.emitted`; the last one counts.
+        """
+        if not self.has_ended:
+            self._has_emitted = True
+            self._output = output
+
+    def tool_started(self, name: str) -> None:
+        """Say that the tool *name* has begun, so that no further attempt may follow this one."""
+        if not self.has_ended:
+            self._tool = name
+
+    async def __aenter__(self) -> Self:
+        if self.has_started:
+            raise RuntimeError("an attempt is entered once: take the next one from the step")
+        self.has_started = True
+        step = self._step
+        self._probe = step._degraded.probe(self.route)
+        if step._listens:
+            step._emit(AttemptStarted(step.number, self.number, self.route))
+            if self._probe:
+                step._emit(ProbeStarted(step.number, self.number, self.route))
+        self._started_at = step._clock.time()
+        if step._deadline_at is not None:
+            left = max(0.0, step._deadline_at - self._started_at)
+            self._scope = anyio.CancelScope(deadline=anyio.current_time() + left)
+            self._scope.__enter__()
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        is_past_deadline = (
+            self._scope is not None and self._scope.__exit__(exc_type, exc, traceback) is True
+        )
+        self.has_ended = True
+        step = self._step
+        self.seconds = step._clock.time() - self._started_at
+        if exc is None and not is_past_deadline:
+            step._succeed(self)
+            return False
+        if isinstance(exc, Exception):
+            return step._fail(self, exc)
+        step._abandon(self, exc)
+        if is_past_deadline:
+            raise step._deadline_error() from step._cause()
+        return False

@@ -1,0 +1,27 @@
+"""Time and sleep, as a parameter."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+import anyio
+
+
+class Clock(Protocol):
+    """What reads the time and waits; tests and drills bring their own."""
+
+    def time(self) -> float:
+        """Read a clock that never goes back, in seconds."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Come back after *seconds*; a cancellation ends it at once."""
+        ...
+
+
+class SystemClock:
+    """The monotonic clock of this machine."""
+
+    time = staticmethod(time.monotonic)
+    sleep = staticmethod(anyio.sleep)

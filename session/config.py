@@ -1,0 +1,319 @@
+"""The configuration that a coordinator sets, and where it is read from."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.alias_generators import to_camel, to_snake
+from pydantic_core import from_json
+
+from ..provider.catalog import ProviderSettings, provider_settings
+from ..provider.error import ConfigError
+from ..provider.route import Route
+
+VARIABLE = "SIDESTEP_FALLBACK_CONFIG"
+COORDINATOR_VARIABLE = "REPLO_OPENCODE_FALLBACK_CONFIG"
+"""What existing coordinators inject; read when `VARIABLE` is unset."""
+
+_logger = logging.getLogger("sidestep")
+
+Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
+Status = Annotated[int, Field(strict=True, ge=0, le=999)]
+Factor = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigWarning:
+    """Something in the configuration that does not do what its author meant.
+
+    Args:
+        code: Stable, such as ``C003``; the README lists them.
+        message: What is wrong, with the value.
+        cure: What to change.
+    """
+
+    code: str
+    message: str
+    cure: str
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}: {self.cure}"
+
+
+class FallbackConfig(BaseModel):
+    """Where a step may go when its route fails, and how hard to try first.
+
+    Takes its keys in camelCase and in snake_case. Entries of the map that cannot be used are
+    left out, each with a warning in `warnings`.
+
+    Raises:
+        pydantic.ValidationError: A value has the wrong type, or is out of range.
+        ConfigError: A provider's settings are wrong.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        arbitrary_types_allowed=True,
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
+    )
+
+    fallback_models_by_model: Mapping[Route, tuple[Route, ...]]
+    fallback_on_errors: tuple[Status, ...] = (
+        402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529,
+    )  # fmt: skip
+    max_fallback_attempts: Count = 2
+    max_upstream_retry_attempts: Count | None = None
+    cooldown_seconds: Count = 60
+    max_cooldown_seconds: Count = 3600
+    cooldown_backoff: Factor = 1.0
+    max_wait_seconds: Count = 60
+    on_partial: Literal["retract", "interrupt"] = "retract"
+    move_policy: Literal["rebuild", "first_call", "idempotent"] = "rebuild"
+    idempotent_tools: tuple[str, ...] = ()
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    warnings: tuple[ConfigWarning, ...] = Field(default=(), exclude=True, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_what_can_be_used(cls, data: object) -> object:
+        if not isinstance(data, dict):
+            return data
+        warnings: list[ConfigWarning] = []
+        known = _known_keys(data, warnings)
+        siblings = known.get("fallback_models_by_model")
+        if isinstance(siblings, dict):
+            known["fallback_models_by_model"] = _usable_siblings(siblings, warnings)
+        if "providers" in known:
+            known["providers"] = provider_settings(known["providers"], where="providers")
+        warnings += _unhonoured(known)
+        return known | {"warnings": tuple(warnings)}
+
+
+def parse_config(text: str | bytes) -> FallbackConfig:
+    """Return the configuration that *text* holds as JSON.
+
+    Raises:
+        ConfigError: It is not JSON, or a setting is wrong; the message says which, and what to
+            change. The text itself is never quoted, since it may hold secrets.
+    """
+    try:
+        data = from_json(text, allow_inf_nan=False)
+    except ValueError as error:
+        raise ConfigError(f"not JSON ({error}): write one JSON object") from None
+    if not isinstance(data, dict):
+        raise ConfigError(f"expected one JSON object, got {_json_type(data)}")
+    try:
+        return FallbackConfig.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_explain(problem) for problem in error.errors())) from None
+
+
+def load_config(environ: Mapping[str, str] = os.environ) -> FallbackConfig | None:
+    """Return the configuration in the environment, or None where there is none.
+
+    Raises:
+        ConfigError: It is wrong, or its file cannot be read.
+    """
+    source = find_source(environ)
+    if source is None or not source.text.strip():
+        return None
+    try:
+        return parse_config(source.read())
+    except ConfigError as error:
+        raise ConfigError(f"{source.name}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The variable that holds the configuration."""
+
+    variable: str
+    text: str
+
+    @property
+    def path(self) -> Path | None:
+        """The file that ``@path`` names; None where the variable holds the JSON itself."""
+        text = self.text.strip()
+        return Path(os.path.expanduser(text[1:])) if text.startswith("@") else None
+
+    @property
+    def name(self) -> str:
+        """The variable, and the file if it names one."""
+        return f"{self.variable} ({self.path})" if self.path else self.variable
+
+    def read(self) -> str | bytes:
+        """Return the JSON.
+
+        Raises:
+            ConfigError: The file cannot be read.
+        """
+        if self.path is None:
+            return self.text
+        if self.path.exists() and not self.path.is_file():
+            raise ConfigError("not a regular file: name the JSON file after the @")
+        try:
+            return self.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        except OSError as error:
+            message = f"cannot read it ({error.strerror}): name a file after the @"
+            raise ConfigError(message) from None
+
+
+def find_source(environ: Mapping[str, str]) -> Source | None:
+    """Return the variable that is set; None where neither is."""
+    text = environ.get(VARIABLE)
+    if text is not None:
+        return Source(VARIABLE, text)
+    text = environ.get(COORDINATOR_VARIABLE)
+    return None if text is None else Source(COORDINATOR_VARIABLE, text)
+
+
+class ConfigReader:
+    """Read the configuration in the environment again whenever it has changed.
+
+    A configuration that is wrong is logged once, as an error, and is then no configuration.
+    """
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self._environ = environ
+        self._seen: object = None
+        self.config: FallbackConfig | None = None
+
+    def has_changed(self) -> bool:
+        """Say whether `config` differs from what it was at the last call."""
+        source = find_source(self._environ)
+        if source is None or not source.text.strip():
+            return self._take(None, None)
+        try:
+            content = source.read()
+        except ConfigError as error:
+            return self._take((source.name, str(error)), None, error=f"{source.name}: {error}")
+        if content == self._seen:
+            return False
+        try:
+            return self._take(content, parse_config(content))
+        except ConfigError as error:
+            return self._take(content, None, error=f"{source.name}: {error}")
+
+    def _take(self, seen: object, config: FallbackConfig | None, error: str = "") -> bool:
+        if seen == self._seen:
+            return False
+        self._seen, self.config = seen, config
+        if error:
+            _logger.error("the fallback configuration is ignored: %s", error)
+        for warning in config.warnings if config else ():
+            _logger.warning("fallback configuration: %s", warning)
+        return True
+
+
+def _known_keys(data: dict[Any, Any], warnings: list[ConfigWarning]) -> dict[str, Any]:
+    """Return *data* in snake_case, without the keys that mean nothing here."""
+    fields = FallbackConfig.model_fields.keys() - {"warnings"}
+    known: dict[str, Any] = {}
+    for key, value in data.items():
+        name = to_snake(key) if isinstance(key, str) else ""
+        if name not in fields:
+            close = difflib.get_close_matches(to_camel(name), map(to_camel, fields), n=1)
+            cure = f"write `{close[0]}`" if close else "remove it"
+            warnings.append(ConfigWarning("C001", f"unknown key {key!r}", cure))
+        elif name in known:
+            cure = "remove one of the two"
+            warnings.append(ConfigWarning("C007", f"{key!r} is set in two spellings", cure))
+        else:
+            known[name] = value
+    return known
+
+
+def _usable_siblings(
+    siblings: dict[Any, Any], warnings: list[ConfigWarning]
+) -> dict[Route, tuple[Route, ...]]:
+    usable: dict[Route, tuple[Route, ...]] = {}
+    for key, value in siblings.items():
+        try:
+            route = Route(key)
+        except (ValueError, AttributeError):
+            message = f"fallbackModelsByModel has the key {key!r}, which is no route"
+            warnings.append(ConfigWarning("C002", message, 'write it as "provider/model"'))
+            continue
+        listed = value if isinstance(value, list | tuple) else [value]
+        usable_here = tuple(_usable_routes(route, listed, warnings))
+        if usable_here:
+            usable[route] = usable_here
+        elif not listed:
+            message = f"fallbackModelsByModel[{key!r}] has no sibling"
+            warnings.append(ConfigWarning("C006", message, "name one, or remove the entry"))
+    if not siblings:
+        message = "fallbackModelsByModel is empty, so that no step can be swapped"
+        warnings.append(ConfigWarning("C009", message, "map a route to its sibling"))
+    return usable
+
+
+def _usable_routes(
+    route: Route, listed: list[Any] | tuple[Any, ...], warnings: list[ConfigWarning]
+) -> dict[Route, None]:
+    where = f"fallbackModelsByModel[{str(route)!r}]"
+    usable: dict[Route, None] = {}
+    for value in listed:
+        try:
+            sibling = Route(value)
+        except (ValueError, AttributeError):
+            message = f"{where} names {_short(value)}, which is no route"
+            warnings.append(ConfigWarning("C003", message, 'write it as "provider/model"'))
+            continue
+        if sibling == route:
+            message = f"{where} names itself"
+            warnings.append(ConfigWarning("C004", message, "name another route"))
+        elif sibling in usable:
+            message = f"{where} names {str(sibling)!r} twice"
+            warnings.append(ConfigWarning("C005", message, "remove one of the two"))
+        else:
+            usable[sibling] = None
+    return usable
+
+
+def _unhonoured(known: dict[str, Any]) -> list[ConfigWarning]:
+    """Warn of settings that are read but not yet acted upon."""
+    policy = known.get("move_policy")
+    if policy in {"first_call", "idempotent"}:
+        message = f"`movePolicy` is {policy!r}, which this version does not act upon"
+        return [ConfigWarning("C008", message, "conversations move as with 'rebuild'")]
+    return []
+
+
+_EXPECTED = {
+    "fallback_models_by_model": 'an object such as {"provider/model": "provider/model"}',
+    "fallback_on_errors": "a list of HTTP statuses such as [429, 503]",
+    "cooldown_backoff": "a number of 1 or more",
+    "on_partial": '"retract" or "interrupt"',
+    "move_policy": '"rebuild", "first_call" or "idempotent"',
+    "idempotent_tools": "a list of tool names",
+}
+
+
+def _explain(problem: Any) -> str:
+    """Say in a line what pydantic found, and what to write instead."""
+    where = [part for part in problem["loc"] if not str(part).startswith("function-")]
+    name = to_snake(str(where[0])) if where else ""
+    at = to_camel(name) + "".join(f"[{part!r}]" for part in where[1:])
+    if problem["type"] == "missing" and len(where) == 1:
+        return f"`{at}` is missing: write {_EXPECTED.get(name, 'it')}"
+    expected = _EXPECTED.get(name, "a whole number of 0 or more, without quotes")
+    return f"`{at}` must be {expected}, got {_short(problem['input'])}"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _json_type(value: object) -> str:
+    names = {str: "a string", list: "a list", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")

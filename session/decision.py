@@ -1,0 +1,218 @@
+"""What to do after a failed attempt: no clock, no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import TYPE_CHECKING
+
+from ..provider.failure import FailureKind
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from ..provider.failure import Failure
+    from ..provider.route import Route
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the configuration allows in one step.
+
+    Args:
+        retries: Further attempts on one route after the first.
+        swaps: Moves to another route; 0 also means that no route is ever degraded.
+        statuses: Effective HTTP statuses that move a step.
+        max_wait: Longest wait before a retry, in seconds.
+    """
+
+    retries: int
+    swaps: int = 0
+    statuses: Collection[int] = field(default=frozenset())
+    max_wait: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where the step stands when an attempt has failed.
+
+    Args:
+        backoff: Seconds that the schedule puts before the next retry.
+        retries: Retries made on this route since the step came to it.
+        swaps: Swaps made in this step.
+        sibling: The route that a swap would take; None if there is none.
+        sibling_is_healthy: Whether that one is available; it may still be degraded.
+        is_probe: The attempt was the first on its route after a cooldown.
+        resets_in: Seconds until the provider's own reset; None if it named none.
+    """
+
+    backoff: float
+    retries: int = 0
+    swaps: int = 0
+    sibling: Route | None = None
+    sibling_is_healthy: bool = False
+    is_probe: bool = False
+    resets_in: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Try the same route again after *wait* seconds."""
+
+    wait: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swap:
+    """Go to *sibling* at once.
+
+    Args:
+        cooldown: Degrade the route that failed, for at least so many seconds; None: do not.
+    """
+
+    sibling: Route
+    cooldown: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """The step fails.
+
+    Args:
+        why: Half a sentence for the person who reads the error.
+        cooldown: As in `Swap`: a stop can still degrade its route, for the steps to come.
+    """
+
+    why: str
+    cooldown: float | None
+
+
+Decision = Retry | Swap | Stop
+
+
+class _When(Enum):
+    NEVER = auto()
+    ONCE = auto()
+    LISTED = auto()
+    SWAPPED = auto()
+    ALWAYS = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    retry: _When
+    swap: _When
+    degrade: _When
+
+
+_TRANSIENT = _Rule(_When.ALWAYS, _When.LISTED, _When.LISTED)
+_REFUSED = _Rule(_When.NEVER, _When.LISTED, _When.SWAPPED)
+_NEUTRAL = _Rule(_When.NEVER, _When.NEVER, _When.NEVER)
+
+_RULES = {
+    FailureKind.OVERLOADED: _TRANSIENT,
+    FailureKind.SERVER_ERROR: _TRANSIENT,
+    FailureKind.TIMEOUT: _TRANSIENT,
+    FailureKind.TRUNCATED: _TRANSIENT,
+    FailureKind.EMPTY_RESPONSE: _TRANSIENT,
+    FailureKind.RATE_LIMIT: _Rule(_When.ALWAYS, _When.LISTED, _When.ALWAYS),
+    FailureKind.NETWORK: _Rule(_When.ALWAYS, _When.ALWAYS, _When.ALWAYS),
+    FailureKind.QUOTA: _Rule(_When.NEVER, _When.LISTED, _When.ALWAYS),
+    FailureKind.AUTH: _REFUSED,
+    FailureKind.NOT_FOUND: _REFUSED,
+    FailureKind.TOOL_CALL_MALFORMED: _Rule(_When.ONCE, _When.LISTED, _When.NEVER),
+    FailureKind.REQUEST_TOO_LARGE: _Rule(_When.NEVER, _When.ALWAYS, _When.NEVER),
+    FailureKind.HISTORY_REJECTED: _Rule(_When.NEVER, _When.ALWAYS, _When.NEVER),
+    FailureKind.BAD_REQUEST: _Rule(_When.NEVER, _When.LISTED, _When.NEVER),
+    FailureKind.CONTEXT_OVERFLOW: _NEUTRAL,
+    FailureKind.CONTENT_FILTER: _NEUTRAL,
+    FailureKind.REFUSAL: _NEUTRAL,
+    FailureKind.CANCELLED: _NEUTRAL,
+}
+
+_TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
+
+
+def decide(failure: Failure, standing: Standing, limits: Limits) -> Decision:
+    """Return what to do after *failure*.
+
+    The route is degraded before the swaps that are left and the sibling are looked at, so that
+    a stop can have degraded it too.
+    """
+    rule = _rule(failure)
+    is_listed = _is_listed(failure, rule, limits)
+    may_swap = limits.swaps > 0 and (rule.swap is _When.ALWAYS or is_listed)
+    sibling = standing.sibling if may_swap and standing.swaps < limits.swaps else None
+    degrades = limits.swaps > 0 and _holds(rule.degrade, is_listed, sibling is not None)
+    is_better_elsewhere = (
+        sibling is not None
+        and standing.sibling_is_healthy
+        and (failure.is_unreachable or failure.is_capacity or (standing.is_probe and degrades))
+    )
+    if not is_better_elsewhere and _may_retry(failure, rule, standing, limits):
+        backoff = min(standing.backoff, limits.max_wait)
+        return Retry(wait=max(backoff, failure.retry_after or 0.0))
+    cooldown = _hint(failure, standing) if degrades else None
+    if sibling is not None:
+        return Swap(sibling=sibling, cooldown=cooldown)
+    return Stop(why=_why(failure, rule, standing, limits, may_swap=may_swap), cooldown=cooldown)
+
+
+def _rule(failure: Failure) -> _Rule:
+    if failure.kind is not FailureKind.UNKNOWN:
+        return _RULES[failure.kind]
+    if failure.status is None:
+        return _NEUTRAL
+    if failure.status >= 500 or failure.status in _TRANSIENT_STATUSES:
+        return _TRANSIENT
+    return _Rule(_When.NEVER, _When.LISTED, _When.LISTED)
+
+
+def _is_listed(failure: Failure, rule: _Rule, limits: Limits) -> bool:
+    """Say whether *failure* moves a step; a retryable one without a status always does."""
+    if rule.swap is _When.NEVER:
+        return False
+    if failure.status is None:
+        return rule.retry is not _When.NEVER
+    return failure.status in limits.statuses
+
+
+def _holds(when: _When, is_listed: bool, is_swap: bool) -> bool:
+    return (
+        when is _When.ALWAYS
+        or (when is _When.LISTED and is_listed)
+        or (when is _When.SWAPPED and is_swap)
+    )
+
+
+def _may_retry(failure: Failure, rule: _Rule, standing: Standing, limits: Limits) -> bool:
+    if rule.retry is _When.NEVER or (failure.retry_after or 0.0) > limits.max_wait:
+        return False
+    allowed = min(limits.retries, 1) if rule.retry is _When.ONCE else limits.retries
+    return standing.retries < allowed
+
+
+def _hint(failure: Failure, standing: Standing) -> float:
+    """Return the seconds for which the provider itself says that the route is of no use."""
+    return max(failure.retry_after or 0.0, standing.resets_in or 0.0)
+
+
+def _why(
+    failure: Failure, rule: _Rule, standing: Standing, limits: Limits, *, may_swap: bool
+) -> str:
+    if rule.retry is _When.NEVER:
+        spent = f"{failure.kind} is not retried"
+    elif (failure.retry_after or 0.0) > limits.max_wait:
+        spent = f"the provider asks for {failure.retry_after:g} s, over {limits.max_wait:g} s"
+    else:
+        spent = f"{standing.retries} retries on this route are spent"
+    if limits.swaps == 0:
+        return f"{spent}, and no sibling is configured"
+    if rule.swap is _When.NEVER:
+        return f"{spent}, and no other route would do better"
+    if not may_swap:
+        status = "no status" if failure.status is None else f"status {failure.status}"
+        return f"{spent}, and {status} is not in `fallbackOnErrors`"
+    if standing.sibling is None:
+        return f"{spent}, and this route has no sibling in `fallbackModelsByModel`"
+    return f"{spent}, and {standing.swaps} of {limits.swaps} swaps are made"

@@ -1,0 +1,224 @@
+"""What a listener is told while a step runs.
+
+Events are slotted but not frozen: a frozen one costs four times as much to build. ``step``
+numbers the steps of one `Sidestep`, from 1; ``attempt`` numbers the attempts of one step, from 1.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..provider.delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
+from ..provider.failure import Failure
+
+_logger = logging.getLogger("sidestep")
+
+if TYPE_CHECKING:
+    from ..provider.route import Route
+    from .degraded import Obstacle
+
+
+@dataclass(slots=True)
+class StepStarted:
+    """A step begins on *route*, which is not *requested* while that one is degraded."""
+
+    step: int
+    requested: Route
+    route: Route
+
+
+@dataclass(slots=True)
+class AttemptStarted:
+    """A request is about to be made."""
+
+    step: int
+    attempt: int
+    route: Route
+
+
+@dataclass(slots=True)
+class AttemptFailed:
+    """An attempt failed *seconds* after it began."""
+
+    step: int
+    attempt: int
+    route: Route
+    failure: Failure
+    seconds: float
+
+
+@dataclass(slots=True)
+class PartsRetracted:
+    """Whatever this attempt emitted is void; take it back."""
+
+    step: int
+    attempt: int
+    route: Route
+
+
+@dataclass(slots=True)
+class Waiting:
+    """*attempt* will be made on the same route in *seconds*."""
+
+    step: int
+    attempt: int
+    route: Route
+    seconds: float
+    failure: Failure
+
+
+@dataclass(slots=True)
+class RouteDegraded:
+    """Steps start elsewhere for *seconds*, where there is elsewhere."""
+
+    step: int
+    route: Route
+    seconds: float
+    failure: Failure
+
+
+@dataclass(slots=True)
+class CandidateSkipped:
+    """*route* was passed over."""
+
+    step: int
+    route: Route
+    reason: Obstacle
+
+
+@dataclass(slots=True)
+class Swapped:
+    """The step goes on at *route* at once; it is swap *swaps* of at most *max_swaps*."""
+
+    step: int
+    from_route: Route
+    route: Route
+    failure: Failure
+    swaps: int
+    max_swaps: int
+
+
+@dataclass(slots=True)
+class ProbeStarted:
+    """This attempt finds out whether *route* is back after its cooldown."""
+
+    step: int
+    attempt: int
+    route: Route
+
+
+@dataclass(slots=True)
+class ProbeEnded:
+    """The route answered, failed again, or neither, in which case the next step probes it."""
+
+    step: int
+    attempt: int
+    route: Route
+    verdict: Literal["healthy", "degraded", "none"]
+
+
+@dataclass(slots=True)
+class StepEnded:
+    """A step ended on *route*: the one that answered, or *requested* where none did.
+
+    Args:
+        error: What ended it, as ``Class: message``; None after an answer.
+    """
+
+    step: int
+    requested: Route
+    route: Route
+    attempts: int
+    swaps: int
+    error: str | None
+
+
+@dataclass(slots=True)
+class TurnEnded:
+    """The agent hands back.
+
+    Args:
+        text: The answer, with nothing retracted in it; empty after an error.
+        route: The route that answered, or *requested* where none did.
+        error: The class and message of what ended the turn; None after an answer.
+    """
+
+    text: str
+    route: Route
+    requested: Route
+    error: dict[str, str] | None = None
+
+
+EngineEvent = (
+    StepStarted
+    | AttemptStarted
+    | AttemptFailed
+    | PartsRetracted
+    | Waiting
+    | RouteDegraded
+    | CandidateSkipped
+    | Swapped
+    | ProbeStarted
+    | ProbeEnded
+    | StepEnded
+)
+Event = EngineEvent | Delta | TurnEnded
+Listener = Callable[[Event], None]
+
+__all__ = [
+    "AttemptFailed",
+    "AttemptStarted",
+    "CandidateSkipped",
+    "Delta",
+    "EngineEvent",
+    "Event",
+    "Listener",
+    "PartsRetracted",
+    "ProbeEnded",
+    "ProbeStarted",
+    "ReasoningDelta",
+    "RouteDegraded",
+    "StepEnded",
+    "StepStarted",
+    "Swapped",
+    "TextDelta",
+    "ToolCallEnded",
+    "ToolCallStarted",
+    "TurnEnded",
+    "Waiting",
+    "notify",
+    "to_json",
+]
+
+
+def notify(listener: Listener, event: Event) -> None:
+    """Hand *event* to *listener*; what that raises is logged, since it must not end a turn."""
+    try:
+        listener(event)
+    except Exception:
+        _logger.exception("`on_event` raised on %s", type(event).__name__)
+
+
+def to_json(event: Event) -> dict[str, Any]:
+    """Return *event* as plain data, its class name under ``event``."""
+    pairs = ((field.name, getattr(event, field.name)) for field in fields(event))
+    return {"event": type(event).__name__} | {
+        name: _failure_to_json(value) if isinstance(value, Failure) else value
+        for name, value in pairs
+    }
+
+
+def _failure_to_json(failure: Failure) -> dict[str, Any]:
+    return {
+        "kind": failure.kind,
+        "status": failure.status,
+        "code": failure.code,
+        "message": failure.message,
+        "retry_after": failure.retry_after,
+        "reset_at": failure.reset_at and failure.reset_at.isoformat(),
+        "stage": failure.stage,
+        "request_id": failure.request_id,
+    }

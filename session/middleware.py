@@ -1,0 +1,155 @@
+"""What an agent embeds."""
+
+from __future__ import annotations
+
+import os
+import random
+from itertools import count
+from typing import TYPE_CHECKING, Self
+
+from ..provider.failure import Failure, FailureKind
+from ..provider.foreign import classify_exception
+from ..provider.route import Route
+from .clock import SystemClock
+from .config import ConfigReader
+from .decision import Limits
+from .degraded import DegradedRoutes
+from .retry import RetryPolicy
+from .step import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .clock import Clock
+    from .config import FallbackConfig
+    from .event import Listener
+
+    Classify = Callable[[Exception], Failure | FailureKind | None]
+
+
+class Sidestep:
+    """Retry a failing model call, then move it to a sibling route, and remember what failed.
+
+    One is shared by all sessions of a process: what one of them learns about a route serves
+    the others. Without a configuration it only retries.
+
+    Args:
+        config: Where a step may go; None: nowhere.
+        policy: The retry schedule, where the configuration does not replace it.
+        clock: Time and sleep.
+        rng: Where jitter comes from.
+        on_event: Called with every event of every step. What it raises is logged.
+        classify: Names the failure behind an exception of the agent's own; None from it leaves
+            that to sidestep, which knows the exceptions of the usual SDKs.
+    """
+
+    def __init__(
+        self,
+        config: FallbackConfig | None = None,
+        *,
+        policy: RetryPolicy | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        on_event: Listener | None = None,
+        classify: Classify | None = None,
+    ) -> None:
+        self.policy = policy or RetryPolicy()
+        self.clock: Clock = clock or SystemClock()
+        self.rng = rng or random.Random()  # noqa: S311 - jitter keeps no secret
+        self.on_event = on_event
+        self.degraded = DegradedRoutes(timer=self.clock.time)
+        self._classify = classify
+        self._reader: ConfigReader | None = None
+        self._numbers = count(1)
+        self._take(config)
+
+    @classmethod
+    def from_env(
+        cls,
+        environ: Mapping[str, str] = os.environ,
+        *,
+        policy: RetryPolicy | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        on_event: Listener | None = None,
+        classify: Classify | None = None,
+    ) -> Self:
+        """Return one that follows the configuration in *environ*, also when that changes.
+
+        A configuration that is wrong is logged as an error, and ignored.
+        """
+        middleware = cls(policy=policy, clock=clock, rng=rng, on_event=on_event, classify=classify)
+        middleware._reader = ConfigReader(environ)
+        return middleware
+
+    @property
+    def config(self) -> FallbackConfig | None:
+        """What holds now; None where there is no configuration, or it switches itself off.
+
+        Reads the environment again; where that has changed, every cooldown is cleared.
+        """
+        if self._reader is not None and self._reader.has_changed():
+            self._take(self._reader.config)
+            self.degraded.clear()
+        return self._config
+
+    def _take(self, config: FallbackConfig | None) -> None:
+        self._config = config if config is not None and config.max_fallback_attempts else None
+        self.limits = self._limits()
+
+    def _limits(self) -> Limits:
+        config = self._config
+        if config is None:
+            return Limits(retries=self.policy.retries, max_wait=self.policy.max_wait)
+        retries = config.max_upstream_retry_attempts
+        return Limits(
+            retries=self.policy.retries if retries is None else retries,
+            swaps=config.max_fallback_attempts,
+            statuses=frozenset(config.fallback_on_errors),
+            max_wait=config.max_wait_seconds,
+        )
+
+    def healthy(self, route: str) -> Route:
+        """Return the route on which a step that asks for *route* would start now.
+
+        Raises:
+            ValueError: *route* is not written ``provider/model``.
+        """
+        config = self.config
+        siblings = config.fallback_models_by_model if config else {}
+        return self.degraded.healthy(Route(route), siblings)
+
+    def step(
+        self,
+        route: str,
+        *,
+        deadline: float | None = None,
+        serves: Callable[[Route], bool] | None = None,
+        on_event: Listener | None = None,
+    ) -> Step:
+        """Return the attempts of one step, to iterate over.
+
+        Args:
+            route: The route that the agent asks for, ``provider/model``.
+            deadline: Seconds from now after which the step raises `TimeoutError`, which is no
+                fault of a route; None: no deadline.
+            serves: Says whether the agent can send requests to a route; None: to every one.
+            on_event: Called with the events of this step, beside the middleware's own.
+
+        Raises:
+            ValueError: *route* is not written ``provider/model``.
+        """
+        return Step(
+            self, Route(route), next(self._numbers),
+            deadline=deadline, serves=serves, on_event=on_event,
+        )  # fmt: skip
+
+    def name(self, exc: Exception) -> Failure:
+        """Return the failure behind *exc*."""
+        named = self._classify(exc) if self._classify else None
+        if isinstance(named, Failure):
+            return named
+        failure = classify_exception(exc)
+        if named is not None:
+            failure.kind = named
+        return failure

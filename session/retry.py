@@ -1,0 +1,46 @@
+"""How often one route is tried, and how long before the next time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """The retry schedule of one route.
+
+    Args:
+        retries: Further attempts after the first; a configuration's
+            ``maxUpstreamRetryAttempts`` replaces it.
+        first: Seconds before the first retry.
+        longest: No computed wait is longer, in seconds, before jitter.
+        jitter: Random share that is added to a wait, 0.25 for up to a quarter.
+        max_wait: Longest wait that a provider may ask for, in seconds; a longer one is not
+            slept on. A configuration's ``maxWaitSeconds`` replaces it.
+
+    Raises:
+        ValueError: A number is negative or not finite.
+    """
+
+    retries: int = 5
+    first: float = 2.0
+    longest: float = 30.0
+    jitter: float = 0.25
+    max_wait: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("retries", "first", "longest", "jitter", "max_wait"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise ValueError(f"`{name}` must be a finite number of 0 or more, got {value!r}")
+
+    def backoff(self, retry: int, rng: Random) -> float:
+        """Say how many seconds to wait before *retry*, counted from 1."""
+        # 2**62 s outlasts any cap; a larger exponent would overflow a float.
+        wait = min(self.first * 2.0 ** min(retry - 1, 62), self.longest)
+        return wait * (1.0 + self.jitter * rng.random())

@@ -1,0 +1,365 @@
+"""One step: attempt, then wait, swap or give up. The only file that awaits between attempts."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, Self, assert_never
+
+import anyio
+import anyio.lowlevel
+
+from ..provider.error import ProviderError
+from ..provider.failure import Failure, FailureKind
+from .attempt import Attempt
+from .decision import Limits, Retry, Standing, Stop, Swap, decide
+from .error import ContextOverflow, FallbackExhausted, FallbackUnsafe, StreamInterrupted
+from .event import (
+    AttemptFailed,
+    CandidateSkipped,
+    PartsRetracted,
+    ProbeEnded,
+    RouteDegraded,
+    StepEnded,
+    StepStarted,
+    Swapped,
+    Waiting,
+    notify,
+)
+from .story import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..provider.route import Route
+    from .config import FallbackConfig
+    from .decision import Decision
+    from .degraded import Candidate, Obstacle
+    from .event import EngineEvent, Listener
+    from .middleware import Sidestep
+
+_logger = logging.getLogger("sidestep")
+
+
+class Step:
+    """The attempts of one step, to iterate over; each is entered round one call.
+
+    Attributes:
+        number: Which step of its `Sidestep` this is, from 1.
+        requested: The route that the agent asked for.
+        route: The route that answered; *requested* until one has, and if none does.
+        attempts: Every attempt so far, in order.
+        swaps: Moves to another route so far.
+    """
+
+    __slots__ = (
+        "_clock",
+        "_config",
+        "_current",
+        "_deadline_at",
+        "_degraded",
+        "_is_over",
+        "_limits",
+        "_listener",
+        "_listens",
+        "_middleware",
+        "_next",
+        "_retries",
+        "_serves",
+        "_tried",
+        "attempts",
+        "number",
+        "requested",
+        "route",
+        "swaps",
+    )
+
+    def __init__(
+        self,
+        middleware: Sidestep,
+        requested: Route,
+        number: int,
+        *,
+        deadline: float | None,
+        serves: Callable[[Route], bool] | None,
+        on_event: Listener | None,
+    ) -> None:
+        self._middleware = middleware
+        self._clock = middleware.clock
+        self._degraded = middleware.degraded
+        self._config: FallbackConfig | None = None
+        self._serves = serves
+        self._listener = on_event
+        self._listens = on_event is not None or middleware.on_event is not None
+        self._deadline_at = None if deadline is None else middleware.clock.time() + deadline
+        self._next: Retry | Swap | None = None
+        self._is_over = False
+        self._retries = 0
+        self._tried = {requested}
+        self._current = requested
+        self.number = number
+        self.requested = requested
+        self.route = requested
+        self.attempts: list[Attempt] = []
+        self.swaps = 0
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Attempt:
+        if self._is_over:
+            raise StopAsyncIteration
+        if not self.attempts:
+            self._start()
+            return self._attempt(waited=0.0)
+        following, self._next = self._next, None
+        if following is None:
+            raise RuntimeError(
+                "the attempt was not entered: write `async with attempt:` round the call"
+            )
+        if isinstance(following, Retry):
+            await self._wait_out(following.wait)
+            return self._attempt(waited=following.wait)
+        await self._checkpoint()
+        return self._attempt(waited=0.0)
+
+    def _start(self) -> None:
+        middleware = self._middleware
+        self._config = middleware.config
+        self._limits: Limits = middleware.limits
+        if self._config is not None:
+            siblings = self._config.fallback_models_by_model
+            self._current = self._degraded.healthy(self.requested, siblings, self._serves)
+            self._tried = {self._current}
+        if self._listens:
+            self._emit(StepStarted(self.number, self.requested, self._current))
+            if self._current != self.requested:
+                is_degraded = self._degraded.is_degraded(self.requested)
+                obstacle: Obstacle = "degraded" if is_degraded else "probed"
+                self._emit(CandidateSkipped(self.number, self.requested, obstacle))
+
+    def _attempt(self, *, waited: float) -> Attempt:
+        attempt = Attempt(self, self._current, len(self.attempts) + 1, waited)
+        self.attempts.append(attempt)
+        return attempt
+
+    async def _wait_out(self, seconds: float) -> None:
+        """Sleep before a retry, but not past the caller's deadline."""
+        left = seconds
+        if self._deadline_at is not None:
+            left = min(seconds, self._deadline_at - self._clock.time())
+        try:
+            if left > 0:
+                await self._clock.sleep(left)
+        except BaseException as error:
+            self._end(_describe(error))
+            raise
+        await self._checkpoint()
+
+    async def _checkpoint(self) -> None:
+        """Let a cancellation or the caller's deadline through between two attempts."""
+        try:
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            self._check_deadline()
+        except BaseException as error:
+            self._end(_describe(error))
+            raise
+
+    def _check_deadline(self) -> None:
+        if self._deadline_at is not None and self._clock.time() >= self._deadline_at:
+            raise self._deadline_error() from self._cause()
+
+    def _succeed(self, attempt: Attempt) -> None:
+        self.route = attempt.route
+        self._degraded.recover(attempt.route)
+        self._end_probe(attempt, "healthy")
+        self._end(None)
+
+    def _abandon(self, attempt: Attempt, exc: BaseException | None) -> None:
+        """Take an attempt that the caller ended: it says nothing about the route."""
+        attempt.failure = Failure(
+            kind=FailureKind.CANCELLED, message="ended by the caller", route=attempt.route
+        )
+        self._end_probe(attempt, "none")
+        self._report_failure(attempt, attempt.failure)
+        if attempt._has_emitted:
+            self._emit(PartsRetracted(self.number, attempt.number, attempt.route))
+        self._end(_describe(exc) if exc is not None else "TimeoutError: past the deadline")
+
+    def _fail(self, attempt: Attempt, exc: Exception) -> bool:
+        """Take what an attempt raised; True if another attempt follows it.
+
+        Raises:
+            StepFailed: No attempt follows, and *exc* alone would not tell why.
+        """
+        failure = self._middleware.name(exc)
+        failure.route = attempt.route
+        attempt.failure = failure
+        self._report_failure(attempt, failure)
+        interrupts = self._config is not None and self._config.on_partial == "interrupt"
+        is_interrupted = attempt._has_emitted and interrupts
+        if attempt._has_emitted and not is_interrupted:
+            self._emit(PartsRetracted(self.number, attempt.number, attempt.route))
+        decision = self._decide(attempt, failure)
+        is_unsafe = attempt._tool is not None and not isinstance(decision, Stop)
+        if is_unsafe or is_interrupted:
+            decision = self._decide(attempt, failure, is_last=True)
+        match decision:
+            case Retry():
+                self._end_probe(attempt, "none")
+                self._retry(decision, failure)
+                return True
+            case Swap():
+                self._cool(attempt, failure, decision.cooldown)
+                self._swap(decision, failure)
+                return True
+            case Stop():
+                self._cool(attempt, failure, decision.cooldown)
+            case _:
+                assert_never(decision)
+        error = self._error(attempt, exc, decision, is_unsafe=is_unsafe, cut=is_interrupted)
+        self._end(_describe(error))
+        if error is exc:
+            return False
+        raise error from exc
+
+    def _decide(self, attempt: Attempt, failure: Failure, *, is_last: bool = False) -> Decision:
+        """Ask the rule; *is_last*: as if every retry and swap were spent."""
+        limits = self._limits
+        rng = self._middleware.rng
+        candidate = self._candidate()
+        standing = Standing(
+            backoff=self._middleware.policy.backoff(self._retries + 1, rng),
+            retries=limits.retries if is_last else self._retries,
+            swaps=limits.swaps if is_last else self.swaps,
+            sibling=candidate.route,
+            sibling_is_healthy=candidate.is_available,
+            is_probe=attempt._probe is not None,
+            resets_in=_seconds_until(failure.reset_at),
+        )
+        return decide(failure, standing, limits)
+
+    def _candidate(self) -> Candidate:
+        siblings = self._config.fallback_models_by_model if self._config else {}
+        return self._degraded.candidate(
+            self._current, siblings, tried=self._tried, serves=self._serves
+        )
+
+    def _retry(self, decision: Retry, failure: Failure) -> None:
+        self._retries += 1
+        self._next = decision
+        number = len(self.attempts) + 1
+        _logger.info(
+            "retrying route=%s reason=%s status=%s wait=%.1fs retry=%d/%d",
+            self._current, failure.kind, failure.status, decision.wait,
+            self._retries, self._limits.retries,
+        )  # fmt: skip
+        self._emit(Waiting(self.number, number, self._current, decision.wait, failure))
+
+    def _swap(self, decision: Swap, failure: Failure) -> None:
+        self.swaps += 1
+        self._retries = 0
+        self._next = decision
+        for route, obstacle in self._candidate().skipped if self._listens else ():
+            self._emit(CandidateSkipped(self.number, route, obstacle))
+        left, self._current = self._current, decision.sibling
+        self._tried.add(self._current)
+        _logger.warning(
+            "[model-fallback] switched model from=%s to=%s reason=%s status=%s swaps=%d/%d",
+            left, self._current, failure.kind, failure.status, self.swaps, self._limits.swaps,
+        )  # fmt: skip
+        self._emit(
+            Swapped(self.number, left, self._current, failure, self.swaps, self._limits.swaps)
+        )
+
+    def _cool(self, attempt: Attempt, failure: Failure, cooldown: float | None) -> None:
+        """Degrade the route of *attempt*, unless *cooldown* is None, and settle its probe."""
+        if cooldown is None or self._config is None:
+            self._end_probe(attempt, "none")
+            return
+        seconds = self._degraded.degrade(
+            attempt.route,
+            cooldown=self._config.cooldown_seconds,
+            at_least=cooldown,
+            backoff=self._config.cooldown_backoff,
+            longest=self._config.max_cooldown_seconds,
+        )
+        self._end_probe(attempt, "degraded")
+        if seconds > 0:
+            _logger.info(
+                "degraded route=%s reason=%s for=%.0fs", attempt.route, failure.kind, seconds
+            )
+            self._emit(RouteDegraded(self.number, attempt.route, seconds, failure))
+
+    def _end_probe(self, attempt: Attempt, verdict: Literal["healthy", "degraded", "none"]) -> None:
+        if attempt._probe is None:
+            return
+        self._degraded.release(attempt.route, attempt._probe)
+        attempt._probe = None
+        self._emit(ProbeEnded(self.number, attempt.number, attempt.route, verdict))
+
+    def _error(
+        self, attempt: Attempt, exc: Exception, decision: Stop, *, is_unsafe: bool, cut: bool
+    ) -> Exception:
+        """Return what the agent is to catch: its own exception where that tells enough."""
+        story = tell(self.attempts, decision.why, self._degraded)
+        if is_unsafe and attempt._tool is not None:
+            message = (
+                f"the tool {attempt._tool!r} had run when the attempt failed, and another attempt "
+                f"might run it again: go on with a new step that sees its result; {story}"
+            )
+            return FallbackUnsafe(
+                message, tool=attempt._tool, requested=self.requested, attempts=self.attempts
+            )
+        if cut:
+            message = f"output was shown before the attempt failed; {story}"
+            return StreamInterrupted(
+                message, emitted=attempt._output, requested=self.requested, attempts=self.attempts
+            )
+        is_overflow = attempt.failure is not None and (
+            attempt.failure.kind is FailureKind.CONTEXT_OVERFLOW
+        )
+        if is_overflow and (self.swaps or isinstance(exc, ProviderError)):
+            message = f"the conversation is too long for {attempt.route}: compact it; {story}"
+            return ContextOverflow(message, requested=self.requested, attempts=self.attempts)
+        if self.swaps:
+            return FallbackExhausted(story, requested=self.requested, attempts=self.attempts)
+        exc.add_note(f"sidestep: {story}")
+        return exc
+
+    def _deadline_error(self) -> TimeoutError:
+        story = tell(self.attempts, "no time is left", self._degraded)
+        return TimeoutError(f"the step's deadline has passed; {story}")
+
+    def _cause(self) -> BaseException | None:
+        """Return what the last classified failure came from."""
+        causes = [a.failure.cause for a in self.attempts if a.failure and a.failure.cause]
+        return causes[-1] if causes else None
+
+    def _end(self, error: str | None) -> None:
+        self._is_over = True
+        if self._listens:
+            self._emit(
+                StepEnded(
+                    self.number, self.requested, self.route, len(self.attempts), self.swaps, error
+                )
+            )
+
+    def _report_failure(self, attempt: Attempt, failure: Failure) -> None:
+        if self._listens:
+            self._emit(
+                AttemptFailed(self.number, attempt.number, attempt.route, failure, attempt.seconds)
+            )
+
+    def _emit(self, event: EngineEvent) -> None:
+        for listener in (self._middleware.on_event, self._listener):
+            if listener is not None:
+                notify(listener, event)
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _seconds_until(instant: datetime | None) -> float | None:
+    return None if instant is None else (instant - datetime.now(UTC)).total_seconds()
