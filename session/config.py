@@ -186,6 +186,7 @@ class ConfigReader:
         self._environ = environ
         self._seen: object = None
         self.config: FallbackConfig | None = None
+        self.is_read = False
 
     def has_changed(self) -> bool:
         """Say whether `config` differs from what it was at the last call."""
@@ -204,6 +205,7 @@ class ConfigReader:
             return self._take(content, None, error=f"{source.name}: {error}")
 
     def _take(self, seen: object, config: FallbackConfig | None, error: str = "") -> bool:
+        self.is_read = True
         if seen == self._seen:
             return False
         self._seen, self.config = seen, config

@@ -88,9 +88,13 @@ class Sidestep:
 
         Reads the environment again; where that has changed, every cooldown is cleared.
         """
-        if self._reader is not None and self._reader.has_changed():
-            self._take(self._reader.config)
-            self.degraded.clear()
+        reader = self._reader
+        if reader is not None:
+            is_first = not reader.is_read
+            if reader.has_changed():
+                self._take(reader.config)
+                if not is_first:
+                    self.degraded.clear()
         return self._config
 
     def _take(self, config: FallbackConfig | None) -> None:
@@ -144,12 +148,11 @@ class Sidestep:
             deadline=deadline, serves=serves, on_event=on_event,
         )  # fmt: skip
 
-    def name(self, exc: Exception) -> Failure:
-        """Return the failure behind *exc*."""
+    def name(self, exc: Exception, route: Route) -> Failure:
+        """Return the failure behind *exc*, which an attempt on *route* raised."""
         named = self._classify(exc) if self._classify else None
-        if isinstance(named, Failure):
-            return named
-        failure = classify_exception(exc)
-        if named is not None:
+        failure = named if isinstance(named, Failure) else classify_exception(exc, route=route)
+        if isinstance(named, FailureKind):
             failure.kind = named
+        failure.route = route
         return failure

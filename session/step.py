@@ -192,8 +192,7 @@ class Step:
         Raises:
             StepFailed: No attempt follows, and *exc* alone would not tell why.
         """
-        failure = self._middleware.name(exc)
-        failure.route = attempt.route
+        failure = self._middleware.name(exc, attempt.route)
         attempt.failure = failure
         self._report_failure(attempt, failure)
         interrupts = self._config is not None and self._config.on_partial == "interrupt"

@@ -50,7 +50,7 @@ class Session:
             self.conversation.messages.append(Message("system", [Text(system)]))
         self._middleware = middleware
         self._client = client
-        self._on_event = on_event
+        self.on_event = on_event
         self._is_busy = False
 
     async def turn(self, prompt: str, *, deadline: float | None = None) -> TurnEnded:
@@ -79,7 +79,7 @@ class Session:
 
     async def _step(self, deadline: float | None) -> TurnEnded:
         step = self._middleware.step(
-            self.route, deadline=deadline, serves=self._client.serves, on_event=self._on_event
+            self.route, deadline=deadline, serves=self._client.serves, on_event=self.on_event
         )
         message = Message("assistant", [], route=self.route, requested=self.route)
         self.conversation.messages.append(message)
@@ -118,5 +118,5 @@ class Session:
         return Conversation(messages, self.conversation.max_output_tokens)
 
     def _tell(self, event: Event) -> None:
-        if self._on_event is not None:
-            notify(self._on_event, event)
+        if self.on_event is not None:
+            notify(self.on_event, event)

@@ -96,7 +96,7 @@ async def test_an_answer_at_once_is_one_attempt(clock: VirtualClock) -> None:
 async def test_a_failing_route_is_retried_then_left_for_its_sibling_without_a_wait(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    agent = Agent({A: [Answer(503)], B: ["hello"]})
+    agent = Agent({A: [Answer(500)], B: ["hello"]})
     engine = middleware(clock)
     step = engine.step(A)
 
@@ -107,7 +107,7 @@ async def test_a_failing_route_is_retried_then_left_for_its_sibling_without_a_wa
     assert (step.route, step.requested) == (B, A)
     assert engine.degraded.snapshot() == {A: 60.0}
     assert (
-        f"[model-fallback] switched model from={A} to={B} reason=server_error status=503 swaps=1/2"
+        f"[model-fallback] switched model from={A} to={B} reason=server_error status=500 swaps=1/2"
         in caplog.text
     )
 

@@ -1,0 +1,230 @@
+"""The ``sidestep`` command."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+
+from ..provider.error import ConfigError
+from ..provider.route import Route
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .drill import Drill
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+STUB_PORT = 8503
+
+as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON instead of text.")
+
+
+class _Seconds(click.FloatRange):
+    """A finite number of seconds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        seconds = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return seconds
+
+
+class _Route(click.ParamType[Route]):
+    """A route, written ``provider/model``."""
+
+    name = "provider/model"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Route:
+        try:
+            return Route(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sidestep")
+def cli() -> None:
+    """Keep a coding agent's turn alive while a model provider fails."""
+
+
+@cli.command()
+@click.argument("name", required=False, metavar="[NAME|FILE]")
+@click.option("--list", "is_list", is_flag=True, help="List the drills that come with sidestep.")
+@click.option("--all", "is_all", is_flag=True, help="Play every one of them.")
+@click.option(
+    "--time-scale",
+    type=_Seconds(min=0, min_open=True, max=10),
+    help="Real seconds that a second of the drill takes; 1 is the real pace.  [default: 0.02]",
+)
+@as_json
+def drill(
+    name: str | None, *, is_list: bool, is_all: bool, time_scale: float | None, is_json: bool
+) -> int:
+    """Rehearse an outage against a stub, without a key and without a network.
+
+    NAME is one of --list, by default primary-503; FILE is a drill of your own, as TOML or JSON.
+    """
+    from .drill import DEFAULT, Drill, list_drills
+
+    if is_list:
+        return _list_drills(list_drills(), is_json=is_json)
+    if is_all and name is not None:
+        raise click.UsageError(f"--all plays every drill: leave {name!r} out, or leave --all out")
+    # The timeline shows what the log would; its lines are for agents.
+    logging.getLogger("sidestep").addHandler(logging.NullHandler())
+    drills = list_drills() if is_all else [Drill.find(name or DEFAULT)]
+    passed = [_play(each, time_scale, is_json=is_json) for each in drills]
+    return 0 if all(passed) else EXIT_FAILED
+
+
+def _list_drills(drills: list[Drill], *, is_json: bool) -> int:
+    from rich.console import Console
+
+    from .timeline import listing
+
+    if is_json:
+        for each in drills:
+            click.echo(json.dumps({"drill": each.name, "title": each.file.title}))
+    else:
+        Console().print(listing(drills))
+    return 0
+
+
+def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
+    from rich.console import Console
+
+    from .drill import TIME_SCALE, play
+    from .judge import judge, report
+    from .timeline import draw
+
+    turns = anyio.run(lambda: play(each, time_scale=time_scale or TIME_SCALE))
+    complaints = judge(each, turns)
+    if is_json:
+        click.echo(json.dumps(report(each, turns, complaints), ensure_ascii=False))
+    else:
+        draw(Console(), each, turns, complaints)
+    return not complaints
+
+
+@cli.command()
+@click.argument("prompt")
+@click.option("--model", "route", type=_Route(), required=True, help="The route to ask for.")
+@click.option("--system", help="Instructions that stand before the conversation.")
+@click.option("--max-output-tokens", type=click.IntRange(min=1), help="Longest answer, in tokens.")
+@click.option(
+    "--deadline", type=_Seconds(min=0, min_open=True), help="Seconds after which to give up."
+)
+@click.option("--no-stream", is_flag=True, help="Print the answer only once it is complete.")
+@as_json
+def run(
+    prompt: str,
+    *,
+    route: Route,
+    system: str | None,
+    max_output_tokens: int | None,
+    deadline: float | None,
+    no_stream: bool,
+    is_json: bool,
+) -> int:
+    """Take a turn: PROMPT to the model, the answer to stdout, notices to stderr.
+
+    The key is read from the provider's own variable, such as OPENROUTER_API_KEY. The fallback
+    configuration is read from SIDESTEP_FALLBACK_CONFIG, other providers from SIDESTEP_PROVIDERS.
+    """
+    from .console import take_turn
+
+    return take_turn(
+        prompt, route, os.environ, system=system, max_output_tokens=max_output_tokens,
+        deadline=deadline, is_streamed=not no_stream, is_json=is_json,
+    )  # fmt: skip
+
+
+@cli.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=STUB_PORT, show_default=True,
+    help="0 takes any that is free.",
+)  # fmt: skip
+@click.option(
+    "--scenario", metavar="FILE|DRILL",
+    help="What to answer: a file, or the name of a drill; without one, a short text.",
+)  # fmt: skip
+@as_json
+def stub(*, host: str, port: int, scenario: str | None, is_json: bool) -> int:
+    """Play model providers on this machine, for drills of other programs.
+
+    Every provider is served under /PROVIDER, as /anthropic/v1/messages and
+    /openrouter/api/v1/chat/completions. GET /_stub/requests lists what came, GET /_stub/providers
+    is what SIDESTEP_PROVIDERS needs to lead here.
+    """
+    anyio.run(lambda: _serve(host, port, scenario, is_json=is_json))
+    return 0
+
+
+async def _serve(host: str, port: int, scenario: str | None, *, is_json: bool) -> None:
+    from ..provider.stub import Stub
+    from .drill import find_scenario
+
+    played = None if scenario is None else find_scenario(scenario)
+    async with Stub(played, host, port) as server:
+        if is_json:
+            click.echo(json.dumps({"listening": server.url, "providers": server.providers()}))
+        else:
+            click.echo(f"listening on {server.url}")
+            lead = f'export SIDESTEP_PROVIDERS="$(curl -s {server.url}/_stub/providers)"'
+            click.echo(f"lead sidestep here with: {lead}", err=True)
+        await anyio.sleep_forever()
+
+
+@cli.command()
+@click.option("--model", "route", type=_Route(), help="Explain the chain from this route.")
+@as_json
+def check(*, route: Route | None, is_json: bool) -> int:
+    """Say what the configuration in the environment means, and what is wrong with it."""
+    from .check import inspect
+
+    return _check(os.environ, route, is_json=is_json, inspect=inspect)
+
+
+def _check(environ: Mapping[str, str], route: Route | None, *, is_json: bool, inspect: Any) -> int:
+    from rich.console import Console
+
+    from .check import show
+
+    found = inspect(environ, route)
+    if is_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+    else:
+        show(Console(), found)
+    return EXIT_USAGE if found["error"] else 0
+
+
+def main() -> None:
+    """Run the command, and exit."""
+    try:
+        code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.Abort):
+        code = EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except ConfigError as error:
+        click.echo(f"Error: {error}", err=True)
+        code = EXIT_USAGE
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = EXIT_FAILED
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,253 @@
+"""A rehearsed outage: the stub plays it, a real turn runs through it over real sockets."""
+
+from __future__ import annotations
+
+import json
+import time
+import tomllib
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import anyio
+import httpx
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+from ..provider.catalog import catalog, config_error, providers_from_env
+from ..provider.client import Client
+from ..provider.error import ConfigError
+from ..provider.route import Route
+from ..provider.scenario import Scenario
+from ..provider.stub import Stub
+from .config import VARIABLE
+from .middleware import Sidestep
+from .turn import Session
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from ..provider.stub_received import Received
+    from .event import Event
+
+DEFAULT = "primary-503"
+TIME_SCALE = 0.02
+"""Real seconds that a second of the drill takes, unless told otherwise."""
+
+_SHIPPED = files(__package__.partition(".")[0]) / "fixtures" / "drills"
+
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=to_camel, extra="forbid", frozen=True, populate_by_name=True
+    )
+
+
+class Expectation(_Table):
+    """What a turn must come to, as the stub received it and as a listener saw it.
+
+    Args:
+        answered: The route whose answer it was; None after an error.
+        error: The class of what the turn raised; None after an answer.
+        text: What a listener is left with; None does not matter.
+        requests: ``[route, how many]`` in the order in which the stub received them; None does
+            not matter.
+        waits: Seconds that must lie at the least between two requests to one route, in order.
+        attempts: How many a listener was told of; None: as many as requests were received.
+        retracted: Attempts whose parts a listener was told to take back.
+        left: Requests whose connection was closed before their answer had ended.
+    """
+
+    answered: str | None = None
+    error: str | None = None
+    text: str | None = None
+    requests: tuple[tuple[str, int], ...] | None = None
+    waits: tuple[Seconds, ...] = ()
+    attempts: int | None = None
+    retracted: int = 0
+    left: int = 0
+
+
+class DrilledTurn(_Table):
+    """One turn of a drill.
+
+    Args:
+        pause: Seconds that pass before it.
+        expect: None: it must be answered, by whichever route.
+    """
+
+    prompt: str
+    pause: Seconds = 0.0
+    expect: Expectation | None = None
+
+
+class Deadlines(_Table):
+    """The providers' deadlines, in the drill's own seconds; None leaves the real ones."""
+
+    first_event: Seconds | None = None
+    gap: Seconds | None = None
+
+
+class DrillFile(_Table):
+    """What a drill's file holds.
+
+    Args:
+        title: What happens, in a sentence.
+        route: What the agent asks for.
+        config: What a coordinator would set.
+        answers: What the stub answers on each route, as in a scenario.
+        never_sent: Texts that no request may hold.
+    """
+
+    title: str
+    route: str
+    config: dict[str, Any]
+    answers: dict[str, Any]
+    turns: tuple[DrilledTurn, ...] = Field(min_length=1)
+    timeouts: Deadlines = Deadlines()
+    never_sent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drill:
+    """An outage to play.
+
+    Raises:
+        ConfigError: Of `find`: there is no such drill, or its file is wrong.
+    """
+
+    name: str
+    file: DrillFile
+    scenario: Scenario
+
+    @classmethod
+    def find(cls, name: str) -> Self:
+        """Return the shipped drill of that name, or the one in the file of that name."""
+        shipped = _shipped()
+        if name in shipped:
+            return cls._read(name, shipped[name])
+        path = Path(name)
+        if not path.is_file():
+            raise ConfigError(
+                f"there is no drill {name!r}, nor a file of that name: "
+                f"take one of {', '.join(shipped)}"
+            )
+        return cls._read(path.stem, path)
+
+    @classmethod
+    def _read(cls, name: str, source: Traversable | Path) -> Self:
+        try:
+            content = source.read_text(encoding="utf-8")
+            is_json = source.name.endswith(".json")
+            data = json.loads(content) if is_json else tomllib.loads(content)
+        except OSError as error:
+            raise ConfigError(f"{source}: cannot be read ({error.strerror})") from None
+        except ValueError as error:
+            raise ConfigError(f"{source}: neither TOML nor, as *.json, JSON: {error}") from None
+        try:
+            file = DrillFile.model_validate(data)
+            Route(file.route)
+        except ValidationError as error:
+            raise config_error(error, where=name, model=DrillFile) from None
+        except ValueError as error:
+            raise ConfigError(f"{name}.route: {error}") from None
+        return cls(name, file, Scenario.parse({"answers": file.answers}))
+
+
+def find_scenario(name: str) -> Scenario:
+    """Return the scenario of the shipped drill of that name, or that in the file of that name.
+
+    Raises:
+        ConfigError: There is neither, or the file is wrong.
+    """
+    return Drill.find(name).scenario if name in _shipped() else Scenario.load(name)
+
+
+def list_drills() -> list[Drill]:
+    """Return the shipped drills, the default one first."""
+    names = sorted(_shipped(), key=lambda name: (name != DEFAULT, name))
+    return [Drill.find(name) for name in names]
+
+
+def _shipped() -> dict[str, Traversable]:
+    return {
+        path.name.removesuffix(".toml"): path
+        for path in sorted(_SHIPPED.iterdir(), key=lambda path: path.name)
+        if path.name.endswith(".toml")
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledClock:
+    """The drill's time, of which one second takes *scale* real ones."""
+
+    scale: float
+
+    def time(self) -> float:
+        return time.monotonic() / self.scale
+
+    async def sleep(self, seconds: float) -> None:
+        await anyio.sleep(seconds * self.scale)
+
+
+@dataclass(slots=True)
+class PlayedTurn:
+    """What a turn came to; instants are in the drill's own seconds."""
+
+    prompt: str
+    pause: float
+    expect: Expectation | None
+    started_at: float
+    ended_at: float = 0.0
+    events: list[tuple[float, Event]] = field(default_factory=list)
+    requests: list[Received] = field(default_factory=list)
+    error: Exception | None = None
+
+
+async def play(drill: Drill, *, time_scale: float = TIME_SCALE) -> list[PlayedTurn]:
+    """Play *drill* against a stub of its own, and return what happened in each turn.
+
+    Args:
+        time_scale: Real seconds that a second of the drill takes; 1 is the real pace.
+    """
+    clock = ScaledClock(time_scale)
+    async with Stub(drill.scenario, timer=clock.time) as stub:
+        environ = _environ(drill, stub, time_scale)
+        middleware = Sidestep.from_env(environ, clock=clock)
+        # Made here, since it takes as long as several of the drill's seconds, and without the
+        # proxies of the environment, which cannot reach the stub.
+        async with httpx.AsyncClient(timeout=None, trust_env=False) as http:  # noqa: S113
+            client = Client(http=http, providers=catalog(providers_from_env(environ)), environ={})
+            session = Session(drill.file.route, middleware=middleware, client=client)
+            return [await _play(turn, session, stub, clock) for turn in drill.file.turns]
+
+
+async def _play(turn: DrilledTurn, session: Session, stub: Stub, clock: ScaledClock) -> PlayedTurn:
+    await clock.sleep(turn.pause)
+    played = PlayedTurn(turn.prompt, turn.pause, turn.expect, clock.time())
+    seen = len(stub.requests)
+    session.on_event = lambda event: played.events.append((clock.time(), event))
+    try:
+        await session.turn(turn.prompt)
+    except Exception as error:  # noqa: BLE001 - whatever ends a turn is judged
+        played.error = error
+    played.ended_at = clock.time()
+    played.requests = stub.requests[seen:]
+    with anyio.move_on_after(1):
+        # A closed connection reaches the stub a moment after it was closed.
+        for received in played.requests:
+            await received.over.wait()
+    return played
+
+
+def _environ(drill: Drill, stub: Stub, time_scale: float) -> dict[str, str]:
+    """Set the variables as a coordinator would."""
+    deadlines = drill.file.timeouts.model_dump(by_alias=True, exclude_none=True)
+    timeouts = {name: seconds * time_scale for name, seconds in deadlines.items()}
+    providers = {
+        name: settings | {"timeouts": timeouts} for name, settings in stub.providers().items()
+    }
+    return {VARIABLE: json.dumps(drill.file.config), "SIDESTEP_PROVIDERS": json.dumps(providers)}

@@ -1,0 +1,180 @@
+"""Whether a drill came out as it should, by what the stub received and a listener saw."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any
+
+from ..provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
+from .event import (
+    AttemptFailed,
+    AttemptStarted,
+    PartsRetracted,
+    StepEnded,
+    StepStarted,
+    Waiting,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ..provider.stub_received import Received
+    from .drill import Drill, PlayedTurn
+    from .event import Event
+
+_DELTAS = (TextDelta, ReasoningDelta, ToolCallStarted, ToolCallEnded)
+
+
+def judge(drill: Drill, turns: Sequence[PlayedTurn]) -> list[str]:
+    """Return what was not as it should be, a sentence each; nothing if the drill passed."""
+    complaints = [
+        f"turn {number}: {complaint}"
+        for number, turn in enumerate(turns, 1)
+        for complaint in _judge_turn(turn)
+    ]
+    requests = [received for turn in turns for received in turn.requests]
+    return complaints + [
+        f"a request to {received.route} held {text!r}, which must never be sent"
+        for text in drill.file.never_sent
+        for received in requests
+        if text in json.dumps(received.body, ensure_ascii=False)
+    ]
+
+
+def _judge_turn(turn: PlayedTurn) -> Iterator[str]:
+    expect = turn.expect
+    events = [event for _at, event in turn.events]
+    yield from _prompts(turn)
+    yield from _late(events)
+    if expect is None:
+        if turn.error is not None:
+            yield f"was not answered: {turn.error}"
+        return
+    error = None if turn.error is None else type(turn.error).__name__
+    if error != expect.error:
+        yield f"expected {expect.error or 'an answer'}, got {turn.error or 'an answer'}"
+    answered = None if turn.error or not turn.requests else turn.requests[-1].route
+    if answered != expect.answered:
+        yield f"expected the answer of {expect.answered}, the last request went to {answered}"
+    if expect.text is not None and shown(events) != expect.text:
+        yield f"expected to see {expect.text!r}, saw {shown(events)!r}"
+    received = runs(turn.requests)
+    if expect.requests is not None and received != list(expect.requests):
+        yield f"expected the requests {_told(expect.requests)}, received {_told(received)}"
+    yield from _waits(expect.waits, turn.requests)
+    attempts = sum(isinstance(event, AttemptStarted) for event in events)
+    expected = len(turn.requests) if expect.attempts is None else expect.attempts
+    if attempts != expected:
+        yield f"expected {expected} attempts, saw {attempts}"
+    retracted = sum(isinstance(event, PartsRetracted) for event in events)
+    if retracted != expect.retracted:
+        yield f"expected {expect.retracted} attempts to be retracted, saw {retracted}"
+    left = sum(received.closed_by_client for received in turn.requests)
+    if left != expect.left:
+        yield f"expected {expect.left} requests to be closed before their end, saw {left}"
+
+
+def shown(events: Iterable[Event]) -> str:
+    """Return the text that a listener is left with."""
+    text: list[str] = []
+    for event in events:
+        if isinstance(event, TextDelta):
+            text.append(event.text)
+        elif isinstance(event, PartsRetracted):
+            text.clear()
+    return "".join(text)
+
+
+def runs(requests: Iterable[Received]) -> list[tuple[str, int]]:
+    """Return ``(route, how many in a row)`` of *requests*."""
+    routes = (str(received.route) for received in requests)
+    return [(route, len(list(group))) for route, group in groupby(routes)]
+
+
+def _told(received: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(f"{count} x {route}" for route, count in received) or "none"
+
+
+def _prompts(turn: PlayedTurn) -> Iterator[str]:
+    """The user's message must stand once in every request."""
+    prompt = json.dumps(turn.prompt)
+    for received in turn.requests:
+        count = json.dumps(received.body).count(prompt)
+        if count != 1:
+            yield f"a request to {received.route} held the prompt {count} times"
+
+
+def _late(events: Iterable[Event]) -> Iterator[str]:
+    """Nothing may come of an attempt that has failed."""
+    is_running = False
+    for event in events:
+        if isinstance(event, AttemptStarted):
+            is_running = True
+        elif isinstance(event, AttemptFailed):
+            is_running = False
+        elif isinstance(event, _DELTAS) and not is_running:
+            yield f"{type(event).__name__} came from an attempt that had failed"
+
+
+def _waits(expected: Sequence[float], requests: Sequence[Received]) -> Iterator[str]:
+    gaps = [
+        after.at - before.at for before, after in pairwise(requests) if after.route == before.route
+    ]
+    for number, (wait, gap) in enumerate(zip(expected, gaps, strict=False), 1):
+        if gap < wait:
+            yield f"expected {wait:g} s before retry {number}, it came after {gap:.2f} s"
+    if len(gaps) < len(expected):
+        yield f"expected {len(expected)} retries, received {len(gaps)}"
+
+
+def report(drill: Drill, turns: Sequence[PlayedTurn], complaints: Sequence[str]) -> dict[str, Any]:
+    """Return the outcome as plain data."""
+    requests = [str(received.route) for turn in turns for received in turn.requests]
+    return {
+        "drill": drill.name,
+        "passed": not complaints,
+        "why": "; ".join(complaints),
+        "turns": [
+            {
+                "seconds": round(turn.ended_at - turn.started_at, 3),
+                "text": shown(event for _at, event in turn.events),
+                "steps": list(_steps(event for _at, event in turn.events)),
+            }
+            for turn in turns
+        ],
+        "requests": {route: requests.count(route) for route in dict.fromkeys(requests)},
+    }
+
+
+def _steps(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
+    waited = 0.0
+    attempts: list[dict[str, Any]] = []
+    for event in events:
+        match event:
+            case StepStarted():
+                attempts = []
+            case Waiting():
+                waited = event.seconds
+            case AttemptStarted():
+                attempts.append(
+                    {
+                        "route": event.route,
+                        "number": event.attempt,
+                        "kind": None,
+                        "status": None,
+                        "waited": waited,
+                    }
+                )
+                waited = 0.0
+            case AttemptFailed():
+                attempts[-1] |= {"kind": event.failure.kind, "status": event.failure.status}
+            case StepEnded():
+                yield {
+                    "requested": event.requested,
+                    "answered": None if event.error else event.route,
+                    "swaps": event.swaps,
+                    "attempts": attempts,
+                }
+            case _:
+                pass
