@@ -119,11 +119,7 @@ def _route_warnings(
 
 
 def show(console: Console, found: Mapping[str, Any]) -> None:
-    """Print what `inspect` found."""
-    if found["error"]:
-        console.print(Text.assemble(("wrong", "bold red"), f"  {found['error']}"), soft_wrap=True)
-        console.print("The agent runs as if there were no configuration.")
-        return
+    """Print what `inspect` found, where there is no error."""
     _show_state(console, found)
     for chain in found["chains"]:
         _show_chain(console, chain)

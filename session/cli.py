@@ -16,8 +16,6 @@ from ..provider.error import ConfigError
 from ..provider.route import Route
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from .drill import Drill
 
 EXIT_FAILED = 1
@@ -192,22 +190,20 @@ async def _serve(host: str, port: int, scenario: str | None, *, is_json: bool) -
 @as_json
 def check(*, route: Route | None, is_json: bool) -> int:
     """Say what the configuration in the environment means, and what is wrong with it."""
-    from .check import inspect
-
-    return _check(os.environ, route, is_json=is_json, inspect=inspect)
-
-
-def _check(environ: Mapping[str, str], route: Route | None, *, is_json: bool, inspect: Any) -> int:
     from rich.console import Console
 
-    from .check import show
+    from .check import inspect, show
 
-    found = inspect(environ, route)
+    found = inspect(os.environ, route)
     if is_json:
         click.echo(json.dumps(found, ensure_ascii=False))
-    else:
+    elif not found["error"]:
         show(Console(), found)
-    return EXIT_USAGE if found["error"] else 0
+    if not found["error"]:
+        return 0
+    click.echo(f"Error: {found['error']}", err=True)
+    click.echo("Until that is mended, an agent runs as if nothing were configured.", err=True)
+    return EXIT_USAGE
 
 
 def main() -> None:

@@ -23,5 +23,10 @@ class Clock(Protocol):
 class SystemClock:
     """The monotonic clock of this machine."""
 
-    time = staticmethod(time.monotonic)
-    sleep = staticmethod(anyio.sleep)
+    def time(self) -> float:
+        """Read the clock, in seconds."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Come back after *seconds*."""
+        await anyio.sleep(seconds)

@@ -35,7 +35,7 @@ DEFAULT = "primary-503"
 TIME_SCALE = 0.02
 """Real seconds that a second of the drill takes, unless told otherwise."""
 
-_SHIPPED = files(__package__.partition(".")[0]) / "fixtures" / "drills"
+_SHIPPED = files(__name__.partition(".")[0]) / "fixtures" / "drills"
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

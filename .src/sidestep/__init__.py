@@ -65,6 +65,7 @@ __all__ = [
     "Route",
     "RouteDegraded",
     "Session",
+    "Sidestep",
     "SidestepError",
     "Step",
     "StepEnded",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+
 from sidestep import Failure, FailureKind, Route
 from sidestep.session.decision import Decision, Limits, Retry, Standing, Stop, Swap, decide
 

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Mapping, Sequence
 
 import pytest
+
 from sidestep import DegradedRoutes, Route
 from sidestep.session.degraded import reachable
 

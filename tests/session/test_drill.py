@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+
 from sidestep import ConfigError, Failure, Route
 from sidestep.session import step as engine
 from sidestep.session.decision import Decision, Limits, Standing, Stop, Swap, decide

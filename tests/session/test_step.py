@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+
 import sidestep
 from sidestep import (
     ContextOverflow,

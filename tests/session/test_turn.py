@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import httpx
 import pytest
+
 import sidestep
 from sidestep import Client, ProviderError, Route, Session, Sidestep, StreamInterrupted
 from sidestep.provider.catalog import catalog, providers_from_env

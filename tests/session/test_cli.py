@@ -1,0 +1,302 @@
+"""The command, as a process: what a person types, sees, and gets back as a status."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+PRIMARY, SIBLING = "openrouter/anthropic/claude-sonnet-5", "anthropic/claude-sonnet-5"
+MAP = {"fallbackModelsByModel": {PRIMARY: SIBLING}, "maxUpstreamRetryAttempts": 0}
+SIDESTEP = [sys.executable, "-m", "sidestep"]
+
+
+def environment(**variables: Any) -> dict[str, str]:
+    """Return what a process is started with: nothing of ours but *variables*."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    given = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in variables.items()
+    }
+    return kept | {"NO_PROXY": "*", "PYTHONIOENCODING": "utf-8"} | given
+
+
+def run(*arguments: str, cwd: Path | None = None, **variables: Any) -> Any:
+    return subprocess.run(
+        [*SIDESTEP, *arguments], env=environment(**variables), cwd=cwd,
+        capture_output=True, encoding="utf-8", timeout=60, check=False,
+    )  # fmt: skip
+
+
+@contextmanager
+def stub(*arguments: str) -> Iterator[str]:
+    """Serve the stub in a process of its own, and hand over its URL."""
+    server = subprocess.Popen(
+        [*SIDESTEP, "stub", "--port", "0", *arguments], env=environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8",
+    )  # fmt: skip
+    with server:
+        try:
+            assert server.stdout is not None
+            yield server.stdout.readline().removeprefix("listening on ").strip()
+        finally:
+            server.kill()
+
+
+def scenario(folder: Path, answers: dict[str, Any]) -> str:
+    path = folder / "scenario.json"
+    path.write_text(json.dumps({"answers": answers}))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "status", "message"),
+    [
+        pytest.param(["--help"], {}, 0, "Usage:", id="help"),
+        pytest.param(["--version"], {}, 0, "0.1.0", id="version"),
+        pytest.param([], {}, 2, "Usage:", id="nothing"),
+        pytest.param(["dril"], {}, 2, "No such command 'dril'", id="a command that is not there"),
+        pytest.param(["drill", "nope"], {}, 2, "there is no drill 'nope'", id="no such drill"),
+        pytest.param(["drill", "--list"], {}, 0, "primary-503", id="the list of drills"),
+        pytest.param(["drill", "--time-scale", "0"], {}, 2, "--time-scale", id="no time"),
+        pytest.param(["drill", "--time-scale", "nan"], {}, 2, "--time-scale", id="no number"),
+        pytest.param(["drill", "x", "--all"], {}, 2, "--all plays every drill", id="one and all"),
+        pytest.param(["run"], {}, 2, "Missing argument 'PROMPT'", id="no prompt"),
+        pytest.param(["run", "hi"], {}, 2, "Missing option '--model'", id="no route"),
+        pytest.param(
+            ["run", "hi", "--model", "gpt-5"], {}, 2, 'written "provider/model"', id="no provider"
+        ),
+        pytest.param(
+            ["run", "hi", "--model", "nowhere/x"], {}, 2, "'nowhere' is no provider", id="unknown"
+        ),
+        pytest.param(
+            ["run", "hi", "--model", "anthropic/x"], {}, 1, "ANTHROPIC_API_KEY", id="no key"
+        ),
+        pytest.param(
+            ["run", "hi", "--model", "anthropic/x"], {"SIDESTEP_PROVIDERS": "{"}, 2,
+            "SIDESTEP_PROVIDERS is not JSON", id="broken providers",
+        ),
+        pytest.param(
+            ["stub", "--scenario", "nope.json"], {}, 2, "nope.json", id="no such scenario"
+        ),
+        pytest.param(["stub", "--port", "99999"], {}, 2, "--port", id="no such port"),
+        pytest.param(
+            ["stub", "--host", "256.1.1.1", "--port", "0"], {}, 2, "256.1.1.1", id="no such host"
+        ),
+        pytest.param(["check"], {}, 0, "no configuration", id="nothing configured"),
+        pytest.param(
+            ["check"], {"SIDESTEP_FALLBACK_CONFIG": MAP}, 0, f"{PRIMARY} → {SIBLING}", id="a chain"
+        ),
+        pytest.param(
+            ["check"], {"REPLO_OPENCODE_FALLBACK_CONFIG": MAP}, 0, "REPLO_OPENCODE", id="the other"
+        ),
+        pytest.param(
+            ["check"], {"SIDESTEP_FALLBACK_CONFIG": "{"}, 2, "not JSON", id="broken configuration"
+        ),
+        pytest.param(
+            ["check", "--model", "x/y"], {"SIDESTEP_FALLBACK_CONFIG": MAP}, 0, "C017",
+            id="a route without a sibling",
+        ),
+        pytest.param(
+            ["check"], {"SIDESTEP_FALLBACK_CONFIG": "@nope.json"}, 2, "nope.json", id="no such file"
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_person_types_is_answered_without_a_traceback(
+    tmp_path: Path, arguments: list[str], variables: dict[str, Any], status: int, message: str
+) -> None:
+    ran = run(*arguments, cwd=tmp_path, **variables)
+
+    assert ran.returncode == status
+    assert message in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+    if status:
+        assert message not in ran.stdout
+
+
+def test_the_first_command_of_a_new_user_passes() -> None:
+    ran = run("drill")
+
+    assert ran.returncode == 0
+    assert "passed  7 requests, all as expected" in ran.stdout
+    assert ran.stderr == ""
+
+
+def test_a_failed_drill_exits_with_1_and_says_why(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(
+        json.dumps(
+            {
+                "title": "mine",
+                "route": PRIMARY,
+                "config": {"fallbackModelsByModel": {}},
+                "answers": {PRIMARY: {"status": 401}},
+                "turns": [{"prompt": "hi"}],
+            }
+        )
+    )
+
+    ran = run("drill", str(path), "--json")
+
+    assert ran.returncode == 1
+    (line,) = ran.stdout.splitlines()
+    outcome = json.loads(line)
+    assert outcome["passed"] is False
+    assert outcome["why"].startswith("turn 1: was not answered: auth 401")
+    assert outcome["turns"][0]["steps"][0]["answered"] is None
+
+
+def test_check_says_in_json_what_it_says_in_text() -> None:
+    two_way = MAP | {"fallbackModelsByModel": {PRIMARY: SIBLING, SIBLING: [PRIMARY, "sonnet"]}}
+
+    ran = run("check", "--json", SIDESTEP_FALLBACK_CONFIG=two_way, OPENROUTER_API_KEY="sk-secret")
+
+    found = json.loads(ran.stdout)
+    assert found["state"] == "on"
+    assert found["chains"][0] == {
+        "route": PRIMARY, "siblings": [SIBLING], "walk": [PRIMARY, SIBLING], "is_cycle": True,
+    }  # fmt: skip
+    assert [warning["code"] for warning in found["warnings"]] == ["C003", "C016"]
+    assert "sk-secret" not in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+def test_a_turn_is_moved_and_says_so(tmp_path: Path, *, as_json: bool) -> None:
+    answers = {
+        PRIMARY: {"text": "Half an answer", "after": 1, "error": 503},
+        SIBLING: {"text": "The whole answer."},
+    }
+    with stub("--scenario", scenario(tmp_path, answers)) as url:
+        providers = httpx.get(f"{url}/_stub/providers").json()
+        ran = run(
+            "run", "hi", "--model", PRIMARY, *(["--json"] if as_json else []),
+            SIDESTEP_FALLBACK_CONFIG=MAP, SIDESTEP_PROVIDERS=providers,
+        )  # fmt: skip
+        requests = httpx.get(f"{url}/_stub/requests").json()
+
+    assert ran.returncode == 0
+    assert [request["route"] for request in requests] == [PRIMARY, SIBLING]
+    if as_json:
+        events = [json.loads(line) for line in ran.stdout.splitlines()]
+        assert [event["event"] for event in events if event["event"] != "TextDelta"] == [
+            "StepStarted", "AttemptStarted", "AttemptFailed", "PartsRetracted", "RouteDegraded",
+            "Swapped", "AttemptStarted", "StepEnded", "TurnEnded",
+        ]  # fmt: skip
+        assert events[-1] == {
+            "event": "TurnEnded", "text": "The whole answer.", "route": SIBLING,
+            "requested": PRIMARY, "error": None,
+        }  # fmt: skip
+        assert ran.stderr == ""
+    else:
+        assert ran.stdout == "Half an answer\nThe whole answer.\n"
+        assert "that is void" in ran.stderr
+        assert re.search(rf"{PRIMARY} degraded until \d\d:\d\d:\d\d \(60 s\)", ran.stderr)
+        assert f"switched to {SIBLING}, swap 1 of 2 (server_error 503" in ran.stderr
+        assert f"answered by {SIBLING}" in ran.stderr
+
+
+def test_an_answer_can_be_held_back_until_it_is_whole(tmp_path: Path) -> None:
+    answers = {
+        PRIMARY: {"text": "Half an answer", "after": 1, "error": 503},
+        SIBLING: {"text": "The whole answer."},
+    }
+    with stub("--scenario", scenario(tmp_path, answers)) as url:
+        ran = run(
+            "run", "hi", "--model", PRIMARY, "--no-stream", SIDESTEP_FALLBACK_CONFIG=MAP,
+            SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
+        )  # fmt: skip
+
+    assert ran.stdout == "The whole answer.\n"
+
+
+def test_a_turn_without_an_answer_exits_with_1_and_names_every_attempt(tmp_path: Path) -> None:
+    answers = {PRIMARY: {"status": 503}, SIBLING: {"status": 529}}
+    with stub("--scenario", scenario(tmp_path, answers)) as url:
+        ran = run(
+            "run", "hi", "--model", PRIMARY, SIDESTEP_FALLBACK_CONFIG=MAP,
+            SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
+        )  # fmt: skip
+
+    assert ran.returncode == 1
+    assert ran.stdout == ""
+    assert f"2 attempts failed (1. {PRIMARY} server_error 503" in ran.stderr
+    assert f"2. {SIBLING} overloaded 529" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_broken_configuration_is_reported_and_the_turn_goes_on(tmp_path: Path) -> None:
+    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
+        ran = run(
+            "run", "hi", "--model", PRIMARY, SIDESTEP_FALLBACK_CONFIG='{"sk-secret',
+            SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
+        )  # fmt: skip
+
+    assert (ran.returncode, ran.stdout) == (0, "hello\n")
+    assert ran.stderr.count("the fallback configuration is ignored") == 1
+    assert "sk-secret" not in ran.stderr
+
+
+def test_ctrl_c_ends_a_turn_at_once_with_its_connection_closed(tmp_path: Path) -> None:
+    answers = {PRIMARY: {"text": "Half an answer", "stall": True}}
+    with stub("--scenario", scenario(tmp_path, answers)) as url:
+        turn = subprocess.Popen(
+            [*SIDESTEP, "run", "hi", "--model", PRIMARY],
+            env=environment(SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+        )  # fmt: skip
+        with turn:
+            assert turn.stdout is not None
+            assert turn.stdout.read(4) == "Half"
+            turn.send_signal(signal.SIGINT)
+            _output, errors = turn.communicate(timeout=10)
+        (request,) = httpx.get(f"{url}/_stub/requests").json()
+
+    assert turn.returncode == 130
+    assert "Traceback" not in errors
+    assert request["closed_by_client"] is True
+
+
+def test_a_reader_that_leaves_ends_the_command_quietly() -> None:
+    ran = subprocess.run(
+        ["sh", "-c", f"{' '.join(SIDESTEP)} drill --list | head -n 1"],
+        env=environment(), capture_output=True, encoding="utf-8", timeout=60, check=True,
+    )  # fmt: skip
+
+    assert ran.stdout.startswith("primary-503")
+    assert ran.stderr == ""
+
+
+def test_the_stub_listens_on_loopback_unless_told_otherwise() -> None:
+    with stub() as url:
+        assert url.startswith("http://127.0.0.1:")
+        reply = httpx.post(
+            f"{url}/anthropic/v1/messages",
+            json={
+                "model": "claude",
+                "max_tokens": 1,
+                "messages": [{"role": "user", "content": "x"}],
+            },
+        )
+
+    assert reply.json()["type"] == "message"
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with stub() as url:
+        port = url.rpartition(":")[2]
+        ran = run("stub", "--port", port)
+
+    assert ran.returncode == 2
+    assert f"port {port}" in ran.stderr
+    assert "choose another port" in ran.stderr
+    assert "Traceback" not in ran.stderr
