@@ -252,8 +252,8 @@ def _usable_siblings(
         elif not listed:
             message = f"fallbackModelsByModel[{key!r}] has no sibling"
             warnings.append(ConfigWarning("C006", message, "name one, or remove the entry"))
-    if not siblings:
-        message = "fallbackModelsByModel is empty, so that no step can be swapped"
+    if not usable:
+        message = "fallbackModelsByModel has no usable entry, so that no step can be swapped"
         warnings.append(ConfigWarning("C009", message, "map a route to its sibling"))
     return usable
 

@@ -200,14 +200,14 @@ def _hint(failure: Failure, standing: Standing) -> float:
 def _why(
     failure: Failure, rule: _Rule, standing: Standing, limits: Limits, *, may_swap: bool
 ) -> str:
-    if rule.retry is _When.NEVER:
-        spent = f"{failure.kind} is not retried"
-    elif (failure.retry_after or 0.0) > limits.max_wait:
-        spent = f"the provider asks for {failure.retry_after:g} s, over {limits.max_wait:g} s"
-    else:
-        spent = f"{standing.retries} retries on this route are spent"
+    spent = _why_no_retry(failure, rule, standing, limits)
+    if failure.kind is FailureKind.UNKNOWN and failure.status is None:
+        return (
+            "nothing here names it a failure of a provider: "
+            "give the exception a `status_code`, or name it with `classify=`"
+        )
     if limits.swaps == 0:
-        return f"{spent}, and no sibling is configured"
+        return f"{spent}, and moving to a sibling is not configured"
     if rule.swap is _When.NEVER:
         return f"{spent}, and no other route would do better"
     if not may_swap:
@@ -216,3 +216,13 @@ def _why(
     if standing.sibling is None:
         return f"{spent}, and this route has no sibling in `fallbackModelsByModel`"
     return f"{spent}, and {standing.swaps} of {limits.swaps} swaps are made"
+
+
+def _why_no_retry(failure: Failure, rule: _Rule, standing: Standing, limits: Limits) -> str:
+    if rule.retry is _When.NEVER:
+        return f"{failure.kind} is not retried"
+    if (failure.retry_after or 0.0) > limits.max_wait:
+        return f"the provider asks for {failure.retry_after:g} s, over {limits.max_wait:g} s"
+    if standing.retries == 0:
+        return "no retry is allowed"
+    return f"{standing.retries} retries on this route are spent"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, Self, assert_never
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, assert_never
 
 import anyio
 import anyio.lowlevel
@@ -29,7 +29,7 @@ from .event import (
 from .story import tell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from ..provider.route import Route
     from .config import FallbackConfig
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from .middleware import Sidestep
 
 _logger = logging.getLogger("sidestep")
+
+T = TypeVar("T")
 
 
 class Step:
@@ -104,7 +106,21 @@ class Step:
         self.swaps = 0
 
     def __aiter__(self) -> Self:
+        if self._is_over:
+            raise RuntimeError(
+                "this step has ended: take a new one, `middleware.step(route)`, for every reply"
+            )
         return self
+
+    async def run(self, call: Callable[[Attempt], Awaitable[T]]) -> T:
+        """Return what *call* returns for the attempt that succeeds.
+
+        This is the loop over the attempts as one expression.
+        """
+        async for attempt in self:
+            async with attempt:
+                return await call(attempt)
+        raise AssertionError("a step ends with an answer or an error")
 
     async def __anext__(self) -> Attempt:
         if self._is_over:

@@ -1,9 +1,9 @@
 """A failing model provider never ends a coding agent's turn.
 
-    middleware = sidestep.Sidestep.from_env()
-    async for attempt in middleware.step("openrouter/anthropic/claude-sonnet-5"):
-        async with attempt:
-            reply = await my_own_call(attempt.route.provider, attempt.route.model, messages)
+middleware = sidestep.Sidestep.from_env()
+async for attempt in middleware.step("openrouter/anthropic/claude-sonnet-5"):
+    async with attempt:
+        reply = await my_own_call(attempt.route.provider, attempt.route.model, messages)
 """
 
 from .provider.client import Client
@@ -80,3 +80,8 @@ __all__ = [
     "Waiting",
     "load_config",
 ]
+
+# What a traceback or a repr names is what one imports.
+for _name in __all__:
+    if hasattr(globals()[_name], "__qualname__"):
+        globals()[_name].__module__ = __name__

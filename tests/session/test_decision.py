@@ -216,7 +216,8 @@ def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
     [
         pytest.param(
             {"kind": "server_error", "status": 503}, {"retries": 3}, 0,
-            "3 retries on this route are spent, and no sibling is configured", id="unconfigured",
+            "3 retries on this route are spent, and moving to a sibling is not configured",
+            id="unconfigured",
         ),
         pytest.param(
             {"kind": "server_error", "status": 503}, {"retries": 3}, 2,
@@ -241,6 +242,15 @@ def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
             {"kind": "context_overflow", "status": 400}, {"sibling": SIBLING}, 2,
             "context_overflow is not retried, and no other route would do better", id="overflow",
         ),
+        pytest.param(
+            {"kind": "timeout", "status": None}, {}, 0,
+            "no retry is allowed, and moving to a sibling is not configured", id="no retries",
+        ),
+        pytest.param(
+            {"kind": "unknown", "status": None}, {"sibling": SIBLING}, 2,
+            "nothing here names it a failure of a provider: give the exception a `status_code`, "
+            "or name it with `classify=`", id="an exception nobody knows",
+        ),
     ],
 )  # fmt: skip
 def test_a_stop_says_why(
@@ -251,7 +261,12 @@ def test_a_stop_says_why(
     made = decide(
         Failure(message="", **failure),
         Standing(backoff=2.0, **standing),
-        Limits(retries=3, swaps=swaps, statuses=LISTED, max_wait=60.0),
+        Limits(
+            retries=0 if failure["kind"] == "timeout" else 3,
+            swaps=swaps,
+            statuses=LISTED,
+            max_wait=60.0,
+        ),
     )
 
     assert isinstance(made, Stop)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import random
 from collections.abc import Awaitable, Callable, Iterable
 from types import SimpleNamespace
@@ -72,10 +71,7 @@ def middleware(clock: VirtualClock, **settings: Any) -> Sidestep:
 
 
 async def take(step: sidestep.Step, call: Handler) -> str:
-    async for attempt in step:
-        async with attempt:
-            return await call(attempt.route)
-    raise AssertionError("a step ends with an answer or an error")
+    return await step.run(lambda attempt: call(attempt.route))
 
 
 @pytest.fixture
@@ -574,11 +570,18 @@ async def test_an_attempt_is_entered_once() -> None:
             await attempt.__aenter__()
 
 
-async def test_a_step_that_has_ended_offers_no_further_attempt(
-    clock: VirtualClock, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
+async def test_a_step_that_has_ended_is_not_iterated_again(clock: VirtualClock) -> None:
+    """An agent that takes the step out of its loop would run its tools again for a stale reply."""
     step = middleware(clock).step(A)
     await take(step, Agent({A: ["hello"]}).call)
 
-    assert [attempt async for attempt in step] == []
+    with pytest.raises(RuntimeError, match="this step has ended: take a new one"):
+        await take(step, Agent({A: ["hello"]}).call)
+
+
+async def test_a_step_can_be_run_as_one_expression(clock: VirtualClock) -> None:
+    agent = Agent({A: [Answer(503)], B: ["hello"]})
+    step = middleware(clock, max_upstream_retry_attempts=0).step(A)
+
+    assert await step.run(lambda attempt: agent.call(attempt.route)) == "hello"
+    assert step.route == B

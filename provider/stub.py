@@ -1,0 +1,275 @@
+"""A server on loopback that plays an outage: the providers, without keys and without a network."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Literal, Self
+from urllib.parse import quote, unquote
+
+import anyio
+
+from .route import Route
+from .scenario import Scenario
+from .stub_connection import Connection, Reply
+from .stub_received import Received
+from .stub_script import Script, error_script, json_script, script_of
+from .stub_socket import Socket, accept, bind, url_host
+from .stub_wire import Ask
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from anyio.abc import TaskGroup
+
+    from .stub_connection import Request
+    from .stub_error import Dialect
+
+Wire = Literal["anthropic", "openai-chat"]
+
+ENDINGS: Mapping[str, Wire] = {
+    "/v1/messages": "anthropic",
+    "/chat/completions": "openai-chat",
+}
+"""By the end of its path a request says in which wire it speaks."""
+
+KNOWN = (
+    *("anthropic", "openrouter", "openai-chat", "groq", "cerebras", "mistral"),
+    *("deepseek", "zai", "moonshot"),
+)
+"""The providers that a stub without a scenario lists; it answers for any other as well."""
+
+BACKLOG = 1024
+
+SERVED = (
+    "POST /PROVIDER/v1/messages",
+    "POST /PROVIDER/v1/chat/completions",
+    "GET /_stub/requests",
+    "GET /_stub/providers",
+    "POST /_stub/reset",
+)
+
+
+class Stub:
+    """A loopback server that plays *scenario*, one answer a request, in either wire.
+
+    Use it as an asynchronous context manager. Leaving it closes every connection at once.
+
+    Args:
+        scenario: What to answer; None answers every route with a short text.
+        host: Where to listen.
+        port: 0 takes any that is free.
+        timer: Clock to read, in seconds.
+
+    Attributes:
+        requests: What came, in order, but for what the stub was asked about itself.
+
+    Raises:
+        ConfigError: On entering: the port is taken.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.scenario = Scenario() if scenario is None else scenario
+        self.requests: list[Received] = []
+        self._host = host
+        self._address = host
+        self._port = port
+        self._timer = timer
+        self._started_at = 0.0
+        self._asked: Counter[Route] = Counter()
+        self._refusing: dict[str, int] = {}
+        self._arrival = anyio.Event()
+        self._cleanup = ExitStack()
+        self._tasks: TaskGroup | None = None
+
+    async def __aenter__(self) -> Self:
+        try:
+            listener = await self._bind(self._port)
+            self._address, self._port = listener.getsockname()[:2]
+            for provider in self.scenario.refused:
+                self._refusing[provider] = (await self._bind(0)).getsockname()[1]
+            listener.listen(BACKLOG)
+        except BaseException:
+            self._cleanup.close()
+            raise
+        self._started_at = self._timer()
+        self._tasks = anyio.create_task_group()
+        await self._tasks.__aenter__()
+        self._tasks.start_soon(self._listen, listener, self._tasks)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        tasks, self._tasks = self._tasks, None
+        try:
+            if tasks is not None:
+                tasks.cancel_scope.cancel()
+                # Without the error, which is none of the tasks': they would wrap it in a group.
+                await tasks.__aexit__(None, None, None)
+        finally:
+            self._cleanup.close()
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """Where it listens, as ``http://127.0.0.1:8503``."""
+        return self._url(self._port)
+
+    def providers(self) -> dict[str, dict[str, str | None]]:
+        """What ``SIDESTEP_PROVIDERS`` holds to lead an agent here; no key is asked for."""
+        return {name: self._provider(name) for name in self.scenario.providers or KNOWN}
+
+    async def wait_for(self, count: int) -> Received:
+        """Wait until request number *count* has come, counted from 1; return it."""
+        while len(self.requests) < count:
+            await self._arrival.wait()
+        return self.requests[count - 1]
+
+    def reset(self) -> None:
+        """Start every list of answers afresh, and forget what came."""
+        self._asked.clear()
+        self.requests.clear()
+
+    async def _bind(self, port: int) -> socket.socket:
+        sock = await bind(self._host, port)
+        self._cleanup.callback(sock.close)
+        return sock
+
+    async def _listen(self, listener: socket.socket, tasks: TaskGroup) -> None:
+        while True:
+            connection = Connection(Socket(await accept(listener)), self._answer)
+            tasks.start_soon(connection.serve)
+
+    def _url(self, port: int) -> str:
+        return f"http://{url_host(self._address)}:{port}"
+
+    def _provider(self, name: str) -> dict[str, str | None]:
+        base = f"{self._url(self._refusing.get(name, self._port))}/{quote(name, safe='')}"
+        if name == "anthropic":
+            return {"wire": "anthropic", "baseUrl": base, "apiKeyEnv": None}
+        version = "/api/v1" if name == "openrouter" else "/v1"
+        return {"wire": "openai-chat", "baseUrl": base + version, "apiKeyEnv": None}
+
+    def _answer(self, request: Request) -> Reply:
+        path = _path(request.target)
+        about_itself = self._about_itself(request.method, path)
+        if about_itself is not None:
+            return Reply(about_itself, lambda _has_left: None)
+        received = Received.of(request, path=path, at=self._timer())
+        self.requests.append(received)
+        script = self._script(request, received)
+        received.answered = script.word
+        self._arrival.set()
+        self._arrival = anyio.Event()
+        return Reply(script, received.end)
+
+    def _about_itself(self, method: str, path: str) -> Script | None:
+        match method, path:
+            case "GET", "/_stub/requests":
+                came = [each.as_json(started_at=self._started_at) for each in self.requests]
+                return json_script("requests", came)
+            case "GET", "/_stub/providers":
+                return json_script("providers", self.providers())
+            case "POST", "/_stub/reset":
+                self.reset()
+                return json_script("reset", {"reset": True})
+            case _:
+                return None
+
+    def _script(self, request: Request, received: Received) -> Script:
+        served = _served(received.path)
+        if served is None:
+            return _not_served(404, f"nothing is served at {received.path!r}")
+        if request.method != "POST":
+            return _not_served(405, f"{received.path!r} takes POST, got {request.method!r}")
+        provider, wire = served
+        dialect = _dialect(provider, wire)
+        request_id = f"req_{len(self.requests):024d}"
+        if request.body is None:
+            return error_script(dialect, 413, request_id=request_id)
+        try:
+            body, received.route = _asked_for(provider, received.body)
+        except ValueError as error:
+            return error_script(dialect, 400, request_id=request_id, message=str(error))
+        return self._play(received.route, dialect, body, len(request.body))
+
+    def _play(
+        self, route: Route, dialect: Dialect, body: Mapping[str, object], size: int
+    ) -> Script:
+        """Take the next answer of *route*; nothing else runs between taking and counting."""
+        self._asked[route] += 1
+        options = body.get("stream_options")
+        ask = Ask(
+            route=route,
+            dialect=dialect,
+            number=self._asked[route],
+            is_stream=body.get("stream") is True,
+            wants_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
+            prompt_tokens=max(1, size // 4),
+        )
+        answer = self.scenario.answer(route, ask.number)
+        if answer is not None:
+            return script_of(answer, ask)
+        known = ", ".join(map(repr, self.scenario.answers))
+        message = f"the stub's scenario has no answer for {route!r}: it answers for {known}"
+        return error_script(dialect, 404, request_id=ask.id("req_"), message=message)
+
+
+def _path(target: str) -> str:
+    """The path that a request asks for, whether as ``/path`` or, to a proxy, as a whole URL."""
+    if not target.startswith("/"):
+        target = "/" + target.partition("://")[2].partition("/")[2]
+    return target.partition("?")[0]
+
+
+def _served(path: str) -> tuple[str, Wire] | None:
+    """The provider and the wire that *path* stands for."""
+    for ending, wire in ENDINGS.items():
+        provider = path.removesuffix(ending).strip("/").partition("/")[0]
+        if path.endswith(ending) and provider:
+            return unquote(provider), wire
+    return None
+
+
+def _dialect(provider: str, wire: Wire) -> Dialect:
+    if wire == "anthropic":
+        return "anthropic"
+    return "openrouter" if provider == "openrouter" else "openai-chat"
+
+
+def _asked_for(provider: str, body: object) -> tuple[Mapping[str, object], Route]:
+    """The body as an object, and the route that it asks for.
+
+    Raises:
+        ValueError: It is no object, or names no model.
+    """
+    if not isinstance(body, Mapping):
+        raise ValueError("The request body is not a JSON object")  # noqa: TRY004
+    model = body.get("model")
+    if not isinstance(model, str) or not model:
+        raise ValueError("model: Field required")
+    return body, Route(f"{provider}/{model}")
+
+
+def _not_served(status: int, message: str) -> Script:
+    message = f"{message}; the stub serves {', '.join(SERVED)}"
+    return json_script(str(status), {"error": {"message": message, "code": status}}, status=status)

@@ -1,0 +1,197 @@
+"""An error in the words of the provider that the stub plays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, assert_never
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Dialect = Literal["anthropic", "openrouter", "openai-chat"]
+"""How a provider spells what differs between them; ``openai-chat`` is every other chat API."""
+
+# Source: wire.md 2.1 (platform.claude.com/docs/en/api/errors); the messages of 402, 404, 500,
+# 504 and 529 as in fixtures/captures/anthropic_*.json, the others made up.
+ANTHROPIC: Mapping[int, tuple[str, str]] = {
+    400: ("invalid_request_error", "messages: the request is invalid"),
+    401: ("authentication_error", "invalid x-api-key"),
+    402: ("billing_error", "There is an issue with your billing or payment information."),
+    403: (
+        "permission_error",
+        "Your API key does not have permission to use the specified resource.",
+    ),
+    404: ("not_found_error", "model: {model}"),
+    409: ("conflict_error", "The request conflicts with the current state of the resource."),
+    413: ("request_too_large", "Request exceeds the maximum size"),
+    429: ("rate_limit_error", "This request would exceed your organization's rate limit."),
+    500: ("api_error", "Internal server error"),
+    503: ("api_error", "Service unavailable"),
+    504: ("timeout_error", "Request timed out."),
+    408: ("timeout_error", "Request timed out."),  # after 504, which its type stands for
+    529: ("overloaded_error", "Overloaded"),
+}
+
+# Source: wire.md 2.3 (openrouter.ai/docs/api-reference/errors); the messages of 402, 502, 524
+# and 529 as in fixtures/captures/openrouter_*.json, the others made up.
+OPENROUTER: Mapping[int, tuple[str, str]] = {
+    400: ("invalid_request", "Provider returned error"),
+    401: ("authentication", "No auth credentials found"),
+    402: (
+        "payment_required",
+        "Insufficient credits. Add more using https://openrouter.ai/settings/credits",
+    ),
+    403: ("permission_denied", "Your key may not use this model"),
+    404: ("not_found", "No endpoints found for {model}."),
+    408: ("timeout", "Request timed out"),
+    413: ("payload_too_large", "Request payload is too large"),
+    422: ("unprocessable", "Request could not be processed"),
+    429: ("rate_limit_exceeded", "Rate limit exceeded"),
+    500: ("server", "Internal Server Error"),
+    502: ("provider_unavailable", "Provider disconnected unexpectedly"),
+    503: (
+        "provider_unavailable",
+        "No available model provider that meets your routing requirements",
+    ),
+    524: ("timeout", "Provider request timed out at edge network"),
+    529: ("provider_overloaded", "Provider is temporarily overloaded"),
+}
+
+# Source: wire.md 2.2 (platform.openai.com/docs/guides/error-codes).
+OPENAI: Mapping[int, tuple[str, str | None, str]] = {
+    400: ("invalid_request_error", "invalid_value", "The request is invalid."),
+    401: ("invalid_request_error", "invalid_api_key", "Incorrect API key provided."),
+    402: ("unknown_error", "invalid_request_error", "Insufficient Balance"),  # DeepSeek's
+    403: (
+        "invalid_request_error",
+        "unsupported_country_region_territory",
+        "Country, region, or territory not supported",
+    ),
+    404: (
+        "invalid_request_error",
+        "model_not_found",
+        "The model `{model}` does not exist or you do not have access to it.",
+    ),
+    413: ("invalid_request_error", None, "Request body is too large."),
+    429: ("requests", "rate_limit_exceeded", "Rate limit reached for {model}."),
+    500: (
+        "server_error",
+        None,
+        "The server had an error while processing your request. Sorry about that!",
+    ),
+    503: (
+        "service_unavailable_error",
+        "server_is_overloaded",
+        "The server is currently overloaded. Please try again later.",
+    ),
+}
+
+OTHER_CODES: Mapping[str, int] = {
+    "insufficient_quota": 429,
+    "credit_balance_exhausted": 429,
+    "context_length_exceeded": 400,
+}
+"""Codes that share a status with a commoner one of the tables, so that no status is put so."""
+
+EDGE = frozenset({502, 504, 520, 522, 524})
+"""Statuses that reach a client of OpenAI as a page of its edge, not as JSON. Source: wire.md 2.2"""
+
+
+def error_words(
+    dialect: Dialect, status: int, *, model: str = "", message: str | None = None
+) -> dict[str, object]:
+    """What the provider puts under ``error`` for *status*.
+
+    Args:
+        model: Named where the provider names it.
+        message: Said in place of the provider's own message.
+    """
+    nearest = 400 if status < 500 else 500
+    match dialect:
+        case "anthropic":
+            kind, text = ANTHROPIC.get(status, ANTHROPIC[nearest])
+            return {"type": kind, "message": message or text.format(model=model)}
+        case "openrouter":
+            kind, text = OPENROUTER.get(status, OPENROUTER[nearest])
+            metadata = {"error_type": kind}
+            if status == 402:
+                metadata["limit_source"] = "openrouter_credits"
+            return {
+                "code": status,
+                "message": message or text.format(model=model),
+                "metadata": metadata,
+            }
+        case "openai-chat":
+            kind, code, text = OPENAI.get(status, OPENAI[nearest])
+            return {
+                "message": message or text.format(model=model),
+                "type": kind,
+                "param": None,
+                "code": code,
+            }
+        case _:
+            assert_never(dialect)
+
+
+def error_envelope(
+    dialect: Dialect, error: Mapping[str, object], *, request_id: str
+) -> dict[str, object]:
+    """Wrap *error* as the body of a failed answer."""
+    match dialect:
+        case "anthropic":
+            return {"type": "error", "error": error, "request_id": request_id}
+        case "openrouter":
+            return {"error": error, "user_id": "user_stub"}
+        case "openai-chat":
+            return {"error": error}
+        case _:
+            assert_never(dialect)
+
+
+def error_page(status: int) -> str:
+    """What an edge says in place of the provider."""
+    return (
+        f"<html><head><title>{status} Gateway error</title></head>"
+        f"<body><center><h1>{status} Gateway error</h1></center></body></html>"
+    )
+
+
+def status_of(error: int | Mapping[str, object]) -> int:
+    """The HTTP status that *error* stands for; 500 where its type and code say nothing."""
+    if isinstance(error, int):
+        return error
+    for key in ("code", "type"):
+        match error.get(key):
+            case int(code) if 400 <= code <= 599:
+                return code
+            case str(word) if word in STATUS_BY_WORD:
+                return STATUS_BY_WORD[word]
+            case str(word) if word in OTHER_CODES:
+                return OTHER_CODES[word]
+    metadata = error.get("metadata")
+    if isinstance(metadata, Mapping):
+        return STATUS_BY_WORD.get(str(metadata.get("error_type")), 500)
+    return 500
+
+
+def to_json(value: object) -> bytes:
+    """Spell *value* as the providers do: compact, in UTF-8, lone surrogates escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return text.encode(errors="backslashreplace")
+
+
+def _words() -> Iterator[tuple[str, int]]:
+    for table in (ANTHROPIC, OPENROUTER):
+        yield from ((kind, status) for status, (kind, _) in table.items())
+    for status, (kind, code, _) in OPENAI.items():
+        yield kind, status
+        if code is not None:
+            yield code, status
+
+
+STATUS_BY_WORD: Mapping[str, int] = dict(reversed(list(_words())))
+"""The status that a provider's type or code stands for: the first that its tables list.
+
+A word of Anthropic's comes before one of OpenRouter's, and that before one of OpenAI's.
+"""
