@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from .event import AttemptStarted, ProbeStarted
+from .story import past_deadline
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -29,22 +30,24 @@ class Attempt:
         failure: Why it failed; None while it runs, and after an answer.
         seconds: How long it took; 0 while it runs.
         waited: Seconds that the step slept before it.
+        output: What the agent says it has shown; `has_emitted` says whether it has shown any.
+        tool: The tool that the agent says it has started; None: none.
     """
 
     __slots__ = (
-        "_has_emitted",
-        "_output",
         "_probe",
         "_scope",
         "_started_at",
         "_step",
-        "_tool",
         "failure",
+        "has_emitted",
         "has_ended",
         "has_started",
         "number",
+        "output",
         "route",
         "seconds",
+        "tool",
         "waited",
     )
 
@@ -57,9 +60,9 @@ class Attempt:
         self.seconds = 0.0
         self.has_started = False
         self.has_ended = False
-        self._has_emitted = False
-        self._output: object = None
-        self._tool: str | None = None
+        self.has_emitted = False
+        self.output: object = None
+        self.tool: str | None = None
         self._probe: Probe | None = None
         self._scope: anyio.CancelScope | None = None
 
@@ -70,20 +73,20 @@ class Attempt:
             output: What was shown so far, for `StreamInterrupted.emitted`; the last one counts.
         """
         if not self.has_ended:
-            self._has_emitted = True
-            self._output = output
+            self.has_emitted = True
+            self.output = output
 
     def tool_started(self, name: str) -> None:
         """Say that the tool *name* has begun, so that no further attempt may follow this one."""
         if not self.has_ended:
-            self._tool = name
+            self.tool = name
 
     async def __aenter__(self) -> Self:
         if self.has_started:
             raise RuntimeError("an attempt is entered once: take the next one from the step")
         self.has_started = True
         step = self._step
-        self._probe = step._degraded.probe(self.route)
+        self._probe = step.degraded.probe(self.route)
         if step._listens:
             step._emit(AttemptStarted(step.number, self.number, self.route))
             if self._probe:
@@ -114,5 +117,5 @@ class Attempt:
             return step._fail(self, exc)
         step._abandon(self, exc)
         if is_past_deadline:
-            raise step._deadline_error() from step._cause()
+            raise past_deadline(step)
         return False

@@ -14,6 +14,7 @@ from .clock import SystemClock
 from .config import ConfigReader
 from .decision import Limits
 from .degraded import DegradedRoutes
+from .error import StepFailed
 from .retry import RetryPolicy
 from .step import Step
 
@@ -141,8 +142,10 @@ class Sidestep:
             on_event: Called with the events of this step, beside the middleware's own.
 
         Raises:
-            ValueError: *route* is not written ``provider/model``.
+            ValueError: *route* is not written ``provider/model``, or *deadline* is not above 0.
         """
+        if deadline is not None and not deadline > 0:
+            raise ValueError(f"`deadline` must be a number of seconds above 0, got {deadline!r}")
         return Step(
             self, Route(route), next(self._numbers),
             deadline=deadline, serves=serves, on_event=on_event,
@@ -150,6 +153,9 @@ class Sidestep:
 
     def name(self, exc: Exception, route: Route) -> Failure:
         """Return the failure behind *exc*, which an attempt on *route* raised."""
+        if isinstance(exc, StepFailed):
+            # It has been through a step of its own: another round would multiply its attempts.
+            return Failure(kind=FailureKind.UNKNOWN, message=str(exc), route=route, cause=exc)
         named = self._classify(exc) if self._classify else None
         failure = named if isinstance(named, Failure) else classify_exception(exc, route=route)
         if isinstance(named, FailureKind):

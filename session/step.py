@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar, assert_never
 import anyio
 import anyio.lowlevel
 
-from ..provider.error import ProviderError
 from ..provider.failure import Failure, FailureKind
 from .attempt import Attempt
 from .decision import Limits, Retry, Standing, Stop, Swap, decide
-from .error import ContextOverflow, FallbackExhausted, FallbackUnsafe, StreamInterrupted
 from .event import (
     AttemptFailed,
     CandidateSkipped,
@@ -26,7 +24,7 @@ from .event import (
     Waiting,
     notify,
 )
-from .story import tell
+from .story import past_deadline, what_to_raise
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -59,7 +57,6 @@ class Step:
         "_config",
         "_current",
         "_deadline_at",
-        "_degraded",
         "_is_over",
         "_limits",
         "_listener",
@@ -70,6 +67,7 @@ class Step:
         "_serves",
         "_tried",
         "attempts",
+        "degraded",
         "number",
         "requested",
         "route",
@@ -88,7 +86,7 @@ class Step:
     ) -> None:
         self._middleware = middleware
         self._clock = middleware.clock
-        self._degraded = middleware.degraded
+        self.degraded = middleware.degraded
         self._config: FallbackConfig | None = None
         self._serves = serves
         self._listener = on_event
@@ -145,12 +143,12 @@ class Step:
         self._limits: Limits = middleware.limits
         if self._config is not None:
             siblings = self._config.fallback_models_by_model
-            self._current = self._degraded.healthy(self.requested, siblings, self._serves)
+            self._current = self.degraded.healthy(self.requested, siblings, self._serves)
             self._tried = {self._current}
         if self._listens:
             self._emit(StepStarted(self.number, self.requested, self._current))
             if self._current != self.requested:
-                is_degraded = self._degraded.is_degraded(self.requested)
+                is_degraded = self.degraded.is_degraded(self.requested)
                 obstacle: Obstacle = "degraded" if is_degraded else "probed"
                 self._emit(CandidateSkipped(self.number, self.requested, obstacle))
 
@@ -183,11 +181,11 @@ class Step:
 
     def _check_deadline(self) -> None:
         if self._deadline_at is not None and self._clock.time() >= self._deadline_at:
-            raise self._deadline_error() from self._cause()
+            raise past_deadline(self)
 
     def _succeed(self, attempt: Attempt) -> None:
         self.route = attempt.route
-        self._degraded.recover(attempt.route)
+        self.degraded.recover(attempt.route)
         self._end_probe(attempt, "healthy")
         self._end(None)
 
@@ -198,7 +196,7 @@ class Step:
         )
         self._end_probe(attempt, "none")
         self._report_failure(attempt, attempt.failure)
-        if attempt._has_emitted:
+        if attempt.has_emitted:
             self._emit(PartsRetracted(self.number, attempt.number, attempt.route))
         self._end(_describe(exc) if exc is not None else "TimeoutError: past the deadline")
 
@@ -212,11 +210,11 @@ class Step:
         attempt.failure = failure
         self._report_failure(attempt, failure)
         interrupts = self._config is not None and self._config.on_partial == "interrupt"
-        is_interrupted = attempt._has_emitted and interrupts
-        if attempt._has_emitted and not is_interrupted:
+        is_interrupted = attempt.has_emitted and interrupts
+        if attempt.has_emitted and not is_interrupted:
             self._emit(PartsRetracted(self.number, attempt.number, attempt.route))
         decision = self._decide(attempt, failure)
-        is_unsafe = attempt._tool is not None and not isinstance(decision, Stop)
+        is_unsafe = attempt.tool is not None and not isinstance(decision, Stop)
         if is_unsafe or is_interrupted:
             decision = self._decide(attempt, failure, is_last=True)
         match decision:
@@ -232,7 +230,7 @@ class Step:
                 self._cool(attempt, failure, decision.cooldown)
             case _:
                 assert_never(decision)
-        error = self._error(attempt, exc, decision, is_unsafe=is_unsafe, cut=is_interrupted)
+        error = what_to_raise(self, exc, decision, is_unsafe=is_unsafe, is_cut=is_interrupted)
         self._end(_describe(error))
         if error is exc:
             return False
@@ -256,7 +254,7 @@ class Step:
 
     def _candidate(self) -> Candidate:
         siblings = self._config.fallback_models_by_model if self._config else {}
-        return self._degraded.candidate(
+        return self.degraded.candidate(
             self._current, siblings, tried=self._tried, serves=self._serves
         )
 
@@ -292,7 +290,7 @@ class Step:
         if cooldown is None or self._config is None:
             self._end_probe(attempt, "none")
             return
-        seconds = self._degraded.degrade(
+        seconds = self.degraded.degrade(
             attempt.route,
             cooldown=self._config.cooldown_seconds,
             at_least=cooldown,
@@ -309,47 +307,9 @@ class Step:
     def _end_probe(self, attempt: Attempt, verdict: Literal["healthy", "degraded", "none"]) -> None:
         if attempt._probe is None:
             return
-        self._degraded.release(attempt.route, attempt._probe)
+        self.degraded.release(attempt.route, attempt._probe)
         attempt._probe = None
         self._emit(ProbeEnded(self.number, attempt.number, attempt.route, verdict))
-
-    def _error(
-        self, attempt: Attempt, exc: Exception, decision: Stop, *, is_unsafe: bool, cut: bool
-    ) -> Exception:
-        """Return what the agent is to catch: its own exception where that tells enough."""
-        story = tell(self.attempts, decision.why, self._degraded)
-        if is_unsafe and attempt._tool is not None:
-            message = (
-                f"the tool {attempt._tool!r} had run when the attempt failed, and another attempt "
-                f"might run it again: go on with a new step that sees its result; {story}"
-            )
-            return FallbackUnsafe(
-                message, tool=attempt._tool, requested=self.requested, attempts=self.attempts
-            )
-        if cut:
-            message = f"output was shown before the attempt failed; {story}"
-            return StreamInterrupted(
-                message, emitted=attempt._output, requested=self.requested, attempts=self.attempts
-            )
-        is_overflow = attempt.failure is not None and (
-            attempt.failure.kind is FailureKind.CONTEXT_OVERFLOW
-        )
-        if is_overflow and (self.swaps or isinstance(exc, ProviderError)):
-            message = f"the conversation is too long for {attempt.route}: compact it; {story}"
-            return ContextOverflow(message, requested=self.requested, attempts=self.attempts)
-        if self.swaps:
-            return FallbackExhausted(story, requested=self.requested, attempts=self.attempts)
-        exc.add_note(f"sidestep: {story}")
-        return exc
-
-    def _deadline_error(self) -> TimeoutError:
-        story = tell(self.attempts, "no time is left", self._degraded)
-        return TimeoutError(f"the step's deadline has passed; {story}")
-
-    def _cause(self) -> BaseException | None:
-        """Return what the last classified failure came from."""
-        causes = [a.failure.cause for a in self.attempts if a.failure and a.failure.cause]
-        return causes[-1] if causes else None
 
     def _end(self, error: str | None) -> None:
         self._is_over = True

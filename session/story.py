@@ -1,14 +1,65 @@
-"""What happened in a step, in words."""
+"""What happened in a step, in words, and as what an agent catches."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..provider.error import ProviderError
+from ..provider.failure import FailureKind
+from .error import ContextOverflow, FallbackExhausted, FallbackUnsafe, StreamInterrupted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .attempt import Attempt
+    from .decision import Stop
     from .degraded import DegradedRoutes
+    from .step import Step
+
+
+def what_to_raise(
+    step: Step, exc: Exception, stop: Stop, *, is_unsafe: bool, is_cut: bool
+) -> Exception:
+    """Return what the agent is to catch: *exc*, its own, where that tells enough.
+
+    Args:
+        is_unsafe: A tool had run, and it was not for *stop* that no attempt follows.
+        is_cut: Output was shown that cannot be taken back.
+    """
+    attempt = step.attempts[-1]
+    story = tell(step.attempts, stop.why, step.degraded)
+    if is_unsafe and attempt.tool is not None:
+        message = (
+            f"the tool {attempt.tool!r} had run when the attempt failed, and another attempt might "
+            f"run it again: go on with a new step that sees its result; {story}"
+        )
+        return FallbackUnsafe(
+            message, tool=attempt.tool, requested=step.requested, attempts=step.attempts
+        )
+    if is_cut:
+        message = f"output was shown before the attempt failed; {story}"
+        return StreamInterrupted(
+            message, emitted=attempt.output, requested=step.requested, attempts=step.attempts
+        )
+    is_overflow = attempt.failure is not None and (
+        attempt.failure.kind is FailureKind.CONTEXT_OVERFLOW
+    )
+    if is_overflow and (step.swaps or isinstance(exc, ProviderError)):
+        message = f"the conversation is too long for {attempt.route}: compact it; {story}"
+        return ContextOverflow(message, requested=step.requested, attempts=step.attempts)
+    if step.swaps:
+        return FallbackExhausted(story, requested=step.requested, attempts=step.attempts)
+    exc.add_note(f"sidestep: {story}")
+    return exc
+
+
+def past_deadline(step: Step) -> TimeoutError:
+    """Return what ends *step* at the caller's deadline, from what failed last."""
+    story = tell(step.attempts, "no time is left", step.degraded)
+    error = TimeoutError(f"the step's deadline has passed; {story}")
+    causes = [each.failure.cause for each in step.attempts if each.failure and each.failure.cause]
+    error.__cause__ = causes[-1] if causes else None
+    return error
 
 
 def tell(attempts: Sequence[Attempt], why: str, degraded: DegradedRoutes) -> str:

@@ -556,6 +556,24 @@ async def test_a_route_without_provider_or_model_is_refused(route: str) -> None:
         Sidestep().step(route)
 
 
+@pytest.mark.parametrize("deadline", [0, -1.0, float("nan")])
+async def test_a_deadline_that_has_passed_already_is_refused(deadline: float) -> None:
+    with pytest.raises(ValueError, match="`deadline` must be a number of seconds above 0"):
+        Sidestep().step(A, deadline=deadline)
+
+
+async def test_a_step_within_an_attempt_does_not_multiply_its_attempts(
+    clock: VirtualClock,
+) -> None:
+    agent = Agent({A: [Answer(503)], B: [Answer(503)]})
+    engine = middleware(clock, max_upstream_retry_attempts=0)
+
+    with pytest.raises(FallbackExhausted):
+        await take(engine.step(A), lambda _route: take(engine.step(A), agent.call))
+
+    assert agent.asked == [A, B, A]
+
+
 async def test_an_attempt_that_is_not_entered_is_a_mistake_that_is_named() -> None:
     with pytest.raises(RuntimeError, match="async with attempt"):
         async for _attempt in Sidestep().step(A):

@@ -1,0 +1,350 @@
+"""Anthropic Messages: what we send, and what the stream means.
+
+Source: wire.md sections 1.1, 2.1, 4.1 and 8; captures anthropic_*, facade_*, framing_*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from . import verdict
+from .classify import has_error_object
+from .delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
+from .fact import kind_of_stop
+from .part import Part, Reasoning, Text, ToolCall, Usage
+from .wire import NOT_RUN, mapping, new_call_id, read_arguments, read_json, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from .catalog import Provider
+    from .part import Conversation, Message
+    from .route import Route
+
+PATH = "/v1/messages"
+VERSION = "2023-06-01"
+"""The version that facades speak as well."""
+DEFAULT_MAX_TOKENS = 4096
+
+_NOTHING: tuple[Delta, ...] = ()
+_SHOWN: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
+    "text": TextDelta,
+    "thinking": ReasoningDelta,
+}
+_CUT = frozenset({"max_tokens", "pause_turn"})
+"""The words for an end that leaves something out, so that a call may lack its arguments' end."""
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """Name the headers that this wire needs; without *key* none that proves who we are."""
+    version = {"anthropic-version": VERSION}
+    return version if key is None else {"x-api-key": key, **version}
+
+
+def encode(conversation: Conversation, route: Route) -> dict[str, Any]:
+    """Build the body of a request from the stored parts.
+
+    Reasoning goes only to the route that issued it, whole and with its proof. Where one piece
+    is left out, so is every later one: each proves all that stands before it.
+    """
+    messages = conversation.messages
+    system = [block for m in messages if m.role == "system" for block in _texts(m)]
+    return {
+        "model": route.model,
+        "max_tokens": conversation.max_output_tokens or DEFAULT_MAX_TOKENS,
+        "stream": True,
+        **({"system": system} if system else {}),
+        "messages": _messages(messages, _provable(messages, route)),
+    }
+
+
+def _messages(messages: Sequence[Message], provable: set[int]) -> list[dict[str, Any]]:
+    """Encode the messages; neighbours of one role become one, results first."""
+    encoded: list[dict[str, Any]] = []
+    for message in messages:
+        if message.role == "user":
+            _add(encoded, "user", _texts(message))
+        elif message.role == "assistant":
+            _add(encoded, "assistant", list(_blocks(message, provable)))
+            calls = [part for part in message.parts if isinstance(part, ToolCall)]
+            _add(encoded, "user", [_result(call) for call in calls])
+    return encoded
+
+
+def _add(encoded: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:
+    if content and encoded and encoded[-1]["role"] == role:
+        encoded[-1]["content"] += content
+    elif content:
+        encoded.append({"role": role, "content": content})
+
+
+def _texts(message: Message) -> list[dict[str, Any]]:
+    texts = (part.text for part in message.parts if isinstance(part, Text))
+    return [{"type": "text", "text": text} for text in texts if text.strip()]
+
+
+def _blocks(message: Message, provable: set[int]) -> Iterator[dict[str, Any]]:
+    for part in message.parts:
+        if isinstance(part, Text):
+            if part.text.strip():
+                yield {"type": "text", "text": part.text}
+        elif isinstance(part, ToolCall):
+            yield {"type": "tool_use", "id": part.id, "name": part.name, "input": part.input}
+        elif id(part) in provable:
+            if part.redacted is not None:
+                yield {"type": "redacted_thinking", "data": part.redacted}
+            else:
+                yield {"type": "thinking", "thinking": part.text, "signature": part.signature}
+
+
+def _provable(messages: Sequence[Message], route: Route) -> set[int]:
+    """Return the ids of the reasoning parts that *route* issued, up to the first it did not."""
+    provable: set[int] = set()
+    for message in messages:
+        for part in message.parts:
+            if not isinstance(part, Reasoning):
+                continue
+            has_proof = bool(part.signature or part.redacted)
+            if not (has_proof and part.complete and message.route == route):
+                return provable
+            provable.add(id(part))
+    return provable
+
+
+def _result(call: ToolCall) -> dict[str, Any]:
+    output = NOT_RUN if call.output is None else call.output
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
+    if output:
+        result["content"] = output
+    if call.is_error or call.output is None:
+        result["is_error"] = True
+    return result
+
+
+@dataclass(slots=True)
+class _Block:
+    """One content block while it comes."""
+
+    kind: str
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    signature: list[str] = field(default_factory=list)
+    redacted: str | None = None
+    input: dict[str, Any] | None = None
+    is_closed: bool = False
+    takes: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind in _SHOWN:
+            self.takes = f"{self.kind}_delta"
+
+    def add(self, delta: Mapping[str, Any]) -> Sequence[Delta]:
+        """Take a further piece of text or thinking, and show it."""
+        text = delta[self.kind]
+        if not text or not isinstance(text, str):
+            return _NOTHING
+        self.pieces.append(text)
+        return (_SHOWN[self.kind](text),)
+
+    def part(self) -> Part | None:
+        """Return what came of it; None where that is nothing that can be kept."""
+        text = "" if self.kind == "tool_use" else "".join(self.pieces)
+        if self.kind == "text":
+            return Text(text) if text else None
+        if self.kind == "tool_use":
+            if self.input is None or not self.is_closed:
+                return None
+            return ToolCall(self.id, self.name, self.input)
+        if not self.is_closed:
+            return Reasoning(text, complete=False)
+        signature = "".join(self.signature) or None
+        if not (text or signature or self.redacted):
+            return None
+        return Reasoning(text, signature=signature, redacted=self.redacted)
+
+    def close(self) -> Sequence[Delta]:
+        """Take note that nothing more comes of it."""
+        if self.is_closed:
+            return _NOTHING
+        self.is_closed = True
+        self.takes = ""
+        if self.kind != "tool_use":
+            return _NOTHING
+        text = "".join(self.pieces)
+        self.input = read_arguments(text) if text or self.input is None else self.input
+        if self.input is None:
+            return _NOTHING
+        return (ToolCallEnded(self.id, self.name, self.input),)
+
+
+class Decoder:
+    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.model: str | None = None
+        self.request_id: str | None = None
+        self.usage = Usage()
+        self.is_done = False
+        self.unshown = 0
+        self._provider = provider
+        self._order: list[_Block] = []
+        self._at: dict[object, _Block] = {}
+        self._stop: str | None = None
+        self._detail = ""
+
+    @property
+    def stop(self) -> str | None:
+        """Why the model stopped, in the provider's own word; None while it has not."""
+        return self._stop
+
+    @property
+    def is_complete(self) -> bool:
+        """The terminal marker came."""
+        return self.is_done
+
+    @property
+    def parts(self) -> list[Part]:
+        """What came so far; a block is finished when its own end came."""
+        parts = (block.part() for block in self._order)
+        return [part for part in parts if part is not None]
+
+    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
+        """Read one event; its type is taken from the data, and from its name where that has none.
+
+        Raises:
+            ProviderError: It is an error, or cannot be read.
+        """
+        try:
+            value = from_json(data)
+        except ValueError:
+            value = self._reread(data)
+        try:
+            kind = value.get("type") or event.decode("utf-8", "replace")
+            if kind == "content_block_delta":
+                delta = value["delta"]
+                block = self._at.get(value.get("index"))
+                if block is not None and block.takes == delta["type"]:  # nearly every event
+                    return block.add(delta)
+                return self._delta(value.get("index"), delta)
+            return self._other(kind, value)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise verdict.odd(error) from error
+
+    def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
+        """Judge the stream where the body ended.
+
+        A clean end after the word for why the model stopped is whole as well, though the
+        terminal marker is missing: all content came before it.
+
+        Raises:
+            ProviderError: The stream is not whole, or means failure.
+        """
+        if not (self.is_done or (is_clean and self._stop)):
+            raise verdict.truncated()
+        kind = kind_of_stop(self._stop, provider=self._provider.name, wire="anthropic")
+        if kind is not None:
+            raise verdict.failed_stop(kind, self._stop or "", self._detail)
+        calls = [block for block in self._order if block.kind == "tool_use"]
+        deltas = [delta for call in calls for delta in call.close()]
+        if self._stop not in _CUT:
+            for call in calls:
+                if call.input is None:
+                    raise verdict.malformed_call(call.name)
+            if not self.parts:
+                raise verdict.empty(self._stop)
+        return deltas
+
+    def _reread(self, data: bytes) -> Any:
+        try:
+            return read_json(data)
+        except ValueError:
+            if data.strip() == b"[DONE]":  # some facades end like this
+                return {}
+            raise verdict.unreadable(data) from None
+
+    def _delta(self, index: object, delta: dict[str, Any]) -> Sequence[Delta]:
+        """Read a delta that the block at *index* does not simply take."""
+        kind = string(delta.get("type")).removesuffix("_delta")
+        block = self._at.get(index)
+        if kind in _SHOWN and (block is None or block.is_closed):
+            # A facade may announce no block, or give all of them one index.
+            return self._open(index, _Block(kind)).add(delta)
+        if block is None:
+            return _NOTHING
+        if kind == "input_json" and block.kind == "tool_use":
+            self._unshown(block.pieces, delta["partial_json"])
+        elif kind == "signature" and block.kind == "thinking":
+            self._unshown(block.signature, delta["signature"])
+        return _NOTHING
+
+    def _unshown(self, pieces: list[str], text: object) -> None:
+        if text and isinstance(text, str):
+            pieces.append(text)
+            self.unshown += 1
+
+    def _other(self, kind: str, value: dict[str, Any]) -> Sequence[Delta]:
+        if kind == "content_block_start":
+            return self._start(value.get("index"), value["content_block"])
+        if kind == "content_block_stop":
+            block = self._at.get(value.get("index"))
+            return _NOTHING if block is None else block.close()
+        if kind == "message_delta":
+            self._note_stop(value)
+        elif kind == "message_stop":
+            self.is_done = True
+        elif kind == "message_start":
+            message = mapping(value.get("message"))
+            self.model = string(message.get("model")) or None
+            self._count(mapping(message.get("usage")))
+        elif kind == "error" or has_error_object(value):
+            raise verdict.error_event(value, provider=self._provider.name, wire="anthropic")
+        return _NOTHING
+
+    def _start(self, index: object, content: dict[str, Any]) -> Sequence[Delta]:
+        kind = string(content.get("type"))
+        if kind == "tool_use":
+            call = _Block(kind, string(content.get("id")) or new_call_id(), content["name"])
+            call.input = dict(mapping(content.get("input"))) or None
+            self._open(index, call)
+            return (ToolCallStarted(call.id, call.name),)
+        if kind == "redacted_thinking":
+            self._open(index, _Block("thinking", redacted=content["data"]))
+            self.unshown += 1
+            return _NOTHING
+        if kind not in _SHOWN:
+            self._at[index] = _Block("skipped")
+            return _NOTHING
+        block = self._open(index, _Block(kind))
+        self._unshown(block.signature, content.get("signature"))
+        return block.add({kind: content.get(kind)})
+
+    def _open(self, index: object, block: _Block) -> _Block:
+        self._at[index] = block
+        self._order.append(block)
+        return block
+
+    def _note_stop(self, value: dict[str, Any]) -> None:
+        delta = mapping(value.get("delta"))
+        self._stop = string(delta.get("stop_reason")) or self._stop
+        details = mapping(delta.get("stop_details"))
+        said = (string(details.get(name)) for name in ("category", "explanation"))
+        self._detail = ", ".join(text for text in said if text) or self._detail
+        self._count(mapping(value.get("usage")))
+
+    def _count(self, usage: Any) -> None:
+        """Take the larger number: facades give the input at the start only, or at the end only."""
+        mine = self.usage
+        mine.input = _larger(mine.input, usage.get("input_tokens"))
+        mine.output = _larger(mine.output, usage.get("output_tokens"))
+        mine.cache_read = _larger(mine.cache_read, usage.get("cache_read_input_tokens"))
+        mine.cache_write = _larger(mine.cache_write, usage.get("cache_creation_input_tokens"))
+
+
+def _larger(known: int | None, said: object) -> int | None:
+    if not isinstance(said, int):
+        return known
+    return said if known is None else max(known, said)

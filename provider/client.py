@@ -1,0 +1,91 @@
+"""The one client for all providers: where a request goes, and with which key."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Self
+
+from .catalog import catalog, providers_from_env
+from .error import ConfigError
+from .reply import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import httpx
+
+    from .catalog import Provider
+    from .part import Conversation
+    from .route import Route
+
+
+class Client:
+    """Speak to the providers: one pool of connections for all routes.
+
+    Args:
+        http: The client to send with, an ``httpx.AsyncClient`` or one of the same shape; it is
+            left open. None makes one, which is closed with this client.
+        providers: Those that are known; None takes the catalog and ``SIDESTEP_PROVIDERS``.
+        environ: Where keys are read from, at every request.
+        wall_clock: Epoch seconds; a ``retry-after`` date is counted from it.
+
+    Raises:
+        ConfigError: ``SIDESTEP_PROVIDERS`` says something that cannot be.
+    """
+
+    def __init__(
+        self,
+        *,
+        http: httpx.AsyncClient | None = None,
+        providers: Mapping[str, Provider] | None = None,
+        environ: Mapping[str, str] = os.environ,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._providers = catalog(providers_from_env(environ)) if providers is None else providers
+        self._http = http
+        self._owns_http = http is None
+        self._environ = environ
+        self._wall_clock = wall_clock
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections; not those of a client that was passed in."""
+        if self._owns_http and self._http is not None:
+            http, self._http = self._http, None
+            await http.aclose()
+
+    def serves(self, route: Route) -> bool:
+        """Say whether the provider of *route* is known."""
+        return route.provider in self._providers
+
+    def stream(self, route: Route, conversation: Conversation) -> Reply:
+        """Ask *route* to go on with *conversation*.
+
+        Raises:
+            ConfigError: The provider of *route* is not known.
+        """
+        provider = self._providers.get(route.provider)
+        if provider is None:
+            raise ConfigError(
+                f"route {route!r} has a provider that is not known: take one of "
+                f"{', '.join(sorted(self._providers))}, or add it to `providers`"
+            )
+        key = self._environ.get(provider.api_key_env or "", "").strip() or None
+        return Reply(
+            self._transport, provider, route, conversation, key=key, wall_clock=self._wall_clock
+        )
+
+    def _transport(self) -> httpx.AsyncClient:
+        """Return what sends; made when first needed, for it loads the certificates."""
+        if self._http is None:
+            import httpx
+
+            limits = httpx.Limits(max_connections=None, keepalive_expiry=30.0)
+            self._http = httpx.AsyncClient(limits=limits, timeout=None)  # noqa: S113
+        return self._http

@@ -1,0 +1,331 @@
+"""OpenAI Chat Completions and its dialects: what we send, and what the stream means.
+
+Source: wire.md sections 1.2, 2.2, 2.3 and 4.4; captures openai_chat_*, openrouter_stream_*,
+compat_*, deepseek_stream_*, groq_stream_*, mistral_stream_*.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from . import verdict
+from .classify import has_error_object
+from .delta import Delta, ReasoningDelta, TextDelta
+from .fact import kind_of_stop
+from .failure import FailureKind
+from .part import Part, Reasoning, Text, ToolCall, Usage
+from .tool_fragment import CallAssembler
+from .wire import NOT_RUN, mapping, read_json, string, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from .catalog import Provider
+    from .error import ProviderError
+    from .part import Conversation, Message
+    from .route import Route
+
+PATH = "/chat/completions"
+
+_NOTHING: tuple[Delta, ...] = ()
+_CUT = frozenset({"length", "max_tokens", "model_length"})
+"""The words for an end that leaves something out, so that a call may lack its arguments' end."""
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """Name the headers that this wire needs; without *key* none that proves who we are."""
+    return {} if key is None else {"authorization": f"Bearer {key}"}
+
+
+def encode(conversation: Conversation, route: Route) -> dict[str, Any]:
+    """Build the body of a request from the stored parts.
+
+    Reasoning is sent back only to the route that issued it, and only in the one form that
+    this wire has for it: OpenRouter's ``reasoning_details``.
+    """
+    body: dict[str, Any] = {
+        "model": route.model,
+        "messages": [
+            encoded for message in conversation.messages for encoded in _messages(message, route)
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if conversation.max_output_tokens is not None:
+        body["max_tokens"] = conversation.max_output_tokens
+    return body
+
+
+def _messages(message: Message, route: Route) -> Iterator[dict[str, Any]]:
+    """Encode one message, and the results of its calls right after it."""
+    text = "\n\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text)
+    if message.role != "assistant":
+        if text:
+            yield {"role": message.role, "content": text}
+        return
+    calls = [part for part in message.parts if isinstance(part, ToolCall)]
+    if not (text or calls):
+        return
+    encoded: dict[str, Any] = {"role": "assistant", "content": text or None}
+    details = _details(message) if message.route == route else []
+    if details:
+        encoded["reasoning_details"] = details
+    if calls:
+        encoded["tool_calls"] = [_call(call) for call in calls]
+    yield encoded
+    for call in calls:
+        output = NOT_RUN if call.output is None else call.output
+        yield {"role": "tool", "tool_call_id": call.id, "content": output}
+
+
+def _details(message: Message) -> list[dict[str, Any]]:
+    return [
+        dict(detail)
+        for part in message.parts
+        if isinstance(part, Reasoning) and part.complete
+        for detail in part.details
+    ]
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    arguments = write_json(call.input).decode()
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": arguments},
+    }
+
+
+class _Details:
+    """OpenRouter's ``reasoning_details``: fragments to the entries that must be sent back."""
+
+    _TEXT_OF = {"reasoning.text": "text", "reasoning.summary": "summary"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[dict[str, Any], list[str]]] = []
+
+    def add(self, fragment: Mapping[str, Any]) -> str:
+        """Take one fragment; return the thinking that can be read in it."""
+        name = self._TEXT_OF.get(string(fragment.get("type")))
+        said = string(fragment.get(name)) if name else ""
+        fields = {key: value for key, value in fragment.items() if value is not None}
+        if name and self._continues(fields):
+            entry, pieces = self._entries[-1]
+            entry.update(fields)
+            pieces.append(said)
+        else:
+            self._entries.append((fields, [said]))
+        return said
+
+    def merged(self) -> list[dict[str, Any]]:
+        """Return the entries in order, each text in one piece."""
+        return [self._whole(fields, pieces) for fields, pieces in self._entries]
+
+    def _continues(self, fields: Mapping[str, Any]) -> bool:
+        last = self._entries[-1][0] if self._entries else {}
+        return all(fields.get(key) == last.get(key) for key in ("type", "index"))
+
+    def _whole(self, fields: dict[str, Any], pieces: list[str]) -> dict[str, Any]:
+        name = self._TEXT_OF.get(string(fields.get("type")))
+        text = "".join(pieces)
+        return {**fields, name: text} if name and (text or name in fields) else dict(fields)
+
+
+class Decoder:
+    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.model: str | None = None
+        self.request_id: str | None = None
+        self.usage = Usage()
+        self.is_done = False
+        self.unshown = 0
+        self._provider = provider
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._refusal: list[str] = []
+        self._details = _Details()
+        self._calls = CallAssembler()
+        self._finish: str | None = None
+
+    @property
+    def stop(self) -> str | None:
+        """Why the model stopped, in the provider's own word; None while it has not.
+
+        Servers that say ``stop`` although they called a tool are read as ``tool_calls``.
+        """
+        if self._finish == "stop" and self._calls.parts:
+            return "tool_calls"
+        return self._finish
+
+    @property
+    def is_complete(self) -> bool:
+        """A reason for the end came; more content may still follow it."""
+        return self._finish is not None
+
+    @property
+    def parts(self) -> list[Part]:
+        """What came so far: reasoning, then text, then the calls that are closed.
+
+        On this wire reasoning is finished only when the stream is.
+        """
+        parts: list[Part] = []
+        reasoning = "".join(self._reasoning)
+        details = tuple(self._details.merged()) if self.is_complete else ()
+        if reasoning or details:
+            parts.append(Reasoning(reasoning, details=details, complete=self.is_complete))
+        text = "".join(self._text)
+        if text:
+            parts.append(Text(text))
+        return [*parts, *self._calls.parts]
+
+    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
+        """Read one event.
+
+        Raises:
+            ProviderError: It is an error, or cannot be read.
+        """
+        try:
+            value = from_json(data)
+        except ValueError:
+            value = self._reread(data)
+        try:
+            choices = value.get("choices")
+            if event == b"error" or not choices or "error" in value:
+                if event == b"error" or has_error_object(value):
+                    raise self._error(value)
+                if not choices:
+                    self._note(value, {})
+                    return _NOTHING
+            choice = choices[0]
+            if self.model is None or value.get("usage") or "usage" in choice or "x_groq" in value:
+                self._note(value, choice)
+            delta = choice.get("delta") or {}
+            content = delta.get("content")
+            is_plain = len(delta) == 1 or (len(delta) == 2 and "role" in delta)
+            if (
+                is_plain
+                and content
+                and isinstance(content, str)
+                and not choice.get("finish_reason")
+            ):
+                self._text.append(content)  # nearly every chunk is so
+                return (TextDelta(content),)
+            return self._choice(choice, delta)
+        except (AttributeError, KeyError, TypeError, IndexError) as error:
+            raise verdict.odd(error) from error
+
+    def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
+        """Judge the stream where the body ended, however it did.
+
+        Raises:
+            ProviderError: The stream is not whole, or means failure.
+        """
+        if self._finish is None:
+            raise verdict.truncated()
+        kind = kind_of_stop(self._finish, provider=self._provider.name, wire="openai-chat")
+        if kind is not None:
+            raise verdict.failed_stop(kind, self._finish)
+        if self._refusal:
+            raise verdict.failed_stop(FailureKind.REFUSAL, "refusal", "".join(self._refusal))
+        deltas = list(self._calls.close())
+        if self._finish not in _CUT:
+            for call in self._calls.calls:
+                if call.input is None:
+                    raise verdict.malformed_call(call.name)
+            if not (self._text or self._calls.parts):
+                raise verdict.empty(self._finish)
+        return deltas
+
+    def _reread(self, data: bytes) -> Any:
+        if data.strip() == b"[DONE]":
+            self.is_done = True  # which alone proves nothing
+            return {}
+        try:
+            return read_json(data)
+        except ValueError:
+            raise verdict.unreadable(data) from None
+
+    def _choice(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> Sequence[Delta]:
+        deltas = [*self._thinking(delta), *self._content(delta.get("content"))]
+        for fragment in delta.get("tool_calls") or ():
+            deltas += self._calls.add(fragment)
+            self.unshown += 1
+        self._refuse(delta.get("refusal"))
+        finish = choice.get("finish_reason")
+        if finish and isinstance(finish, str):
+            self._end_with(finish)
+        if self._finish is not None:
+            deltas += self._calls.close()
+        return deltas
+
+    def _end_with(self, finish: str) -> None:
+        """Keep the reason for the end; of several the last, but a failure stays one."""
+        failed = kind_of_stop(self._finish, provider=self._provider.name, wire="openai-chat")
+        if failed is None:
+            self._finish = finish
+
+    def _refuse(self, text: object) -> None:
+        if text and isinstance(text, str):
+            self._refusal.append(text)
+            self.unshown += 1
+
+    def _thinking(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
+        """Read the thinking: of the fields that carry the same text, one."""
+        details = "".join(
+            [self._details.add(mapping(entry)) for entry in delta.get("reasoning_details") or ()]
+        )
+        text = string(delta.get("reasoning")) or string(delta.get("reasoning_content")) or details
+        if text:
+            self._reasoning.append(text)
+            yield ReasoningDelta(text)
+        elif delta.get("reasoning_details"):
+            self.unshown += 1
+
+    def _content(self, content: object) -> Iterator[Delta]:
+        """Read content, which Mistral sends as a list of chunks as well."""
+        for chunk in content if isinstance(content, list) else [content]:
+            fields = mapping(chunk)
+            text = chunk if isinstance(chunk, str) else string(fields.get("text"))
+            if text:
+                self._text.append(text)
+                yield TextDelta(text)
+            for thought in fields.get("thinking") or ():
+                said = string(mapping(thought).get("text"))
+                if said:
+                    self._reasoning.append(said)
+                    yield ReasoningDelta(said)
+
+    def _error(self, value: object) -> ProviderError:
+        return verdict.error_event(value, provider=self._provider.name, wire="openai-chat")
+
+    def _note(self, value: Mapping[str, Any], choice: Mapping[str, Any]) -> None:
+        self.model = self.model or string(value.get("model")) or None
+        self.request_id = self.request_id or string(value.get("id")) or None
+        groq = mapping(value.get("x_groq"))
+        if groq.get("error"):
+            raise self._error({"error": {"code": groq["error"], "message": groq["error"]}})
+        for usage in (value.get("usage"), choice.get("usage"), groq.get("usage")):
+            if isinstance(usage, dict) and usage:
+                self.usage = _usage(usage)
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    details = mapping(usage.get("prompt_tokens_details"))
+    cached = (
+        details.get("cached_tokens"),
+        usage.get("prompt_cache_hit_tokens"),
+        usage.get("cached_tokens"),
+    )
+    return Usage(
+        input=_number(usage.get("prompt_tokens")),
+        output=_number(usage.get("completion_tokens")),
+        cache_read=next((number for number in map(_number, cached) if number is not None), None),
+        cache_write=_number(details.get("cache_write_tokens")),
+    )
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) else None

@@ -1,0 +1,129 @@
+"""Bytes to server-sent events."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+Event: TypeAlias = tuple[bytes, bytes]
+"""The event's name, empty where the provider gave none, and its data."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class SseParser:
+    """Cut one response body into its events, in whatever pieces it arrives.
+
+    Lines end at CR, LF or CRLF and nowhere else: providers send U+2028, U+2029 and U+0085 raw
+    inside their JSON. Every byte is looked at a bounded number of times, also where a line
+    comes one byte at a time.
+
+    Source: the HTML standard, section 9.2, but for the end: an event that the end of the body
+        cuts before its blank line is kept, for it may be the terminal one.
+    """
+
+    __slots__ = ("_is_after_cr", "_is_first", "_line", "_lines", "comments")
+
+    def __init__(self) -> None:
+        self.comments = 0
+        """How many comment lines came; they are how some providers keep a connection alive."""
+        self._line: list[bytes] = []  # pieces of a line that has not ended
+        self._lines: list[bytes] = []  # whole lines of an event that has not ended
+        self._is_first = True
+        self._is_after_cr = False
+
+    def feed(self, block: bytes) -> list[Event]:
+        """Take the next *block* of the body; give the events that it completes."""
+        if self._is_between_events and block.endswith(b"\n\n") and b"\r" not in block:
+            return self._split(block)
+        if self._is_after_cr or b"\r" in block:
+            block = self._with_newlines(block)
+        end = block.rfind(b"\n") + 1
+        if not end:
+            if block:
+                self._line.append(block)
+            return []
+        lines = self._whole_lines(block, end)
+        return self._whole_events(lines)
+
+    def flush(self) -> list[Event]:
+        """Give the event that the end of the body left without its blank line, if any."""
+        rest = b"".join((*self._lines, *self._line))
+        self._lines, self._line = [], []
+        if self._is_first:
+            rest = rest.removeprefix(_BOM)
+        return self._split(rest)
+
+    @property
+    def _is_between_events(self) -> bool:
+        return not (self._line or self._lines or self._is_first or self._is_after_cr)
+
+    def _with_newlines(self, block: bytes) -> bytes:
+        """Spell every line end as LF; a CRLF may be cut between two blocks."""
+        if not block:
+            return block
+        if self._is_after_cr and block.startswith(b"\n"):
+            block = block[1:]
+            if not block:
+                self._is_after_cr = False
+                return block
+        self._is_after_cr = block.endswith(b"\r")
+        return block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+    def _whole_lines(self, block: bytes, end: int) -> bytes:
+        lines, rest = (block, b"") if end == len(block) else (block[:end], block[end:])
+        if self._line:
+            self._line.append(lines)
+            lines = b"".join(self._line)
+        self._line = [rest] if rest else []
+        if self._is_first:
+            self._is_first = False
+            lines = lines.removeprefix(_BOM)
+        return lines
+
+    def _whole_events(self, lines: bytes) -> list[Event]:
+        end = lines.rfind(b"\n\n") + 2
+        if end == 1:  # no blank line inside; but the first line may be one
+            end = 1 if lines.startswith(b"\n") else 0
+        if not end:
+            self._lines.append(lines)
+            return []
+        rest = lines[end:]
+        if self._lines:
+            self._lines.append(lines[:end])
+            events = self._split(b"".join(self._lines))
+        else:
+            events = self._split(lines[:end])
+        self._lines = [rest] if rest else []
+        return events
+
+    def _split(self, text: bytes) -> list[Event]:
+        events: list[Event] = []
+        for lines in text.split(b"\n\n"):
+            # The two shapes that nearly every event has; the rest takes the long way.
+            if lines.startswith(b"data: {"):
+                if b"\n" not in lines:
+                    events.append((b"", lines[6:]))
+                    continue
+            elif lines.startswith(b"event: "):
+                name, _, data = lines.partition(b"\n")
+                if data.startswith(b"data: {") and b"\n" not in data:
+                    events.append((name[7:], data[6:]))
+                    continue
+            if lines:
+                events += self._parse(lines)
+        return events
+
+    def _parse(self, lines: bytes) -> list[Event]:
+        """Read one event line by line; none where its data is missing or blank."""
+        name = b""
+        data: list[bytes] = []
+        for line in lines.split(b"\n"):
+            field, _, value = line.partition(b":")
+            if field == b"data":
+                data.append(value.removeprefix(b" "))
+            elif field == b"event":
+                name = value.removeprefix(b" ")
+            elif line and not field:
+                self.comments += 1
+        text = b"\n".join(data)
+        return [(name, text)] if text.strip() else []

@@ -1,0 +1,105 @@
+"""Fragments of tool calls, as Chat Completions and its dialects stream them, to calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .delta import Delta, ToolCallEnded, ToolCallStarted
+from .part import ToolCall
+from .wire import mapping, new_call_id, read_arguments, string, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(slots=True)
+class Call:
+    """One call while it comes."""
+
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    input: dict[str, Any] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Its arguments are there and read as an object, so more of them cannot follow."""
+        if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+            return False
+        return read_arguments("".join(self.pieces)) is not None
+
+
+class CallAssembler:
+    """Put the fragments of calls together.
+
+    A fragment belongs to the call of its ``index``; without one to that of its ``id``; without
+    either to the last. Some servers number every call 0, so that a new id and a name after
+    whole arguments begin another call; some change the id within a call, and repeat its name.
+
+    Source: wire.md section 1.2; captures compat_stream_tools_without_index.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self._at: dict[int, Call] = {}
+
+    def add(self, fragment: object) -> Iterator[Delta]:
+        """Take one fragment; tell when it begins a call that can be named."""
+        fields = mapping(fragment)
+        function = mapping(fields.get("function"))
+        if not function and "id" not in fields:
+            return
+        id_, name = string(fields.get("id")), string(function.get("name"))
+        call = self._call(fields.get("index"), id_, name)
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):
+            arguments = write_json(arguments).decode()
+        if arguments and isinstance(arguments, str) and not self._repeats(call, name, arguments):
+            call.pieces.append(arguments)
+        if name and not call.name:
+            call.id, call.name = call.id or id_ or new_call_id(), name
+            yield ToolCallStarted(call.id, name)
+        elif id_ and not call.id:
+            call.id = id_
+
+    def close(self) -> Iterator[Delta]:
+        """Close each call whose arguments can be read, and tell so once."""
+        for call in self.calls:
+            if call.input is None and call.name:
+                call.input = read_arguments("".join(call.pieces))
+                if call.input is not None:
+                    yield ToolCallEnded(call.id, call.name, call.input)
+
+    @property
+    def parts(self) -> list[ToolCall]:
+        """The calls that are closed."""
+        return [
+            ToolCall(call.id, call.name, call.input)
+            for call in self.calls
+            if call.input is not None
+        ]
+
+    def _call(self, index: object, id_: str, name: str) -> Call:
+        if isinstance(index, int):
+            call = self._at.get(index)
+        elif id_:
+            call = next((call for call in self.calls if call.id == id_), None)
+        else:
+            call = self.calls[-1] if self.calls else None
+        if call is None or self._begins_another(call, id_, name):
+            call = Call()
+            self.calls.append(call)
+            if isinstance(index, int):
+                self._at[index] = call
+        return call
+
+    @staticmethod
+    def _repeats(call: Call, name: str, arguments: str) -> bool:
+        """A closed call takes no more; and some servers send a whole call twice."""
+        return call.input is not None or bool(name and call.name and call.pieces == [arguments])
+
+    @staticmethod
+    def _begins_another(call: Call, id_: str, name: str) -> bool:
+        is_other = bool(name) and call.id != id_ if id_ else bool(name)
+        return is_other and bool(call.name) and call.is_whole

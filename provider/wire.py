@@ -1,0 +1,139 @@
+"""What the two sides of every wire have in common: how we read it, and what a decoder offers."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .catalog import Provider
+    from .delta import Delta
+    from .part import Conversation, Part, Usage
+    from .route import Route
+
+Wire: TypeAlias = Literal["anthropic", "openai-chat"]
+
+NOT_RUN = "This tool did not run to its end: the step was interrupted."
+"""The result that closes a call which has none: every wire wants one for each call."""
+
+
+class Decoder(Protocol):
+    """Reads the events of one attempt, and keeps what it has read."""
+
+    model: str | None
+    """The model that the provider says it used."""
+    request_id: str | None
+    """The provider's id of the answer, where the stream names one."""
+    usage: Usage
+    is_done: bool
+    """Nothing more can come."""
+    unshown: int
+    """How many events brought output that no delta shows: arguments of calls, signatures."""
+
+    @property
+    def stop(self) -> str | None:
+        """Why the model stopped, in the provider's own word; None while it has not."""
+
+    @property
+    def is_complete(self) -> bool:
+        """The terminal marker came."""
+
+    @property
+    def parts(self) -> list[Part]:
+        """What came so far. Before the end, reasoning is marked unfinished where it is, and has
+        no signature then; calls that are not closed are left out."""
+
+    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
+        """Read one event.
+
+        Raises:
+            ProviderError: It is an error, or cannot be read.
+        """
+
+    def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
+        """Judge the stream where the body ended; give the deltas that its end completes.
+
+        Args:
+            is_clean: False where the connection broke.
+
+        Raises:
+            ProviderError: No terminal marker came, or one that means failure.
+        """
+
+
+class Adapter(Protocol):
+    """One wire: the module that holds every fact about it."""
+
+    @property
+    def PATH(self) -> str:  # noqa: N802
+        """What is appended to the provider's base URL."""
+
+    @property
+    def Decoder(self) -> Callable[[Provider], Decoder]:  # noqa: N802
+        """What reads the events of one attempt."""
+
+    def encode(self, conversation: Conversation, route: Route) -> dict[str, Any]:
+        """Build the body of the request."""
+
+    def headers(self, key: str | None) -> dict[str, str]:
+        """Name the headers that this wire needs; without *key* none that proves who we are."""
+
+
+def read_json(data: bytes | str) -> Any:
+    """Parse JSON that a provider sent; half a surrogate pair in it becomes a question mark.
+
+    Raises:
+        ValueError: It is not JSON.
+    """
+    try:
+        return from_json(data)
+    except ValueError:
+        # The strict parser refuses a lone \\ud83d, which some servers send when they cut an emoji
+        # between two tokens. Only what fails pays for the second look.
+        try:
+            text = json.dumps(json.loads(data), ensure_ascii=False)
+        except RecursionError as error:
+            raise ValueError("it is nested too deeply") from error
+        return from_json(text.encode("utf-8", "replace"))
+
+
+def write_json(value: object) -> bytes:
+    """Spell *value* for a request; half a surrogate pair in it becomes a question mark."""
+    try:
+        return to_json(value)
+    except (PydanticSerializationError, UnicodeEncodeError):
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+
+
+def read_arguments(text: str) -> dict[str, Any] | None:
+    """Parse a call's arguments; None where they are not a JSON object. Nothing means none."""
+    if not text or text.isspace():
+        return {}
+    try:
+        value = read_json(text)
+    except ValueError:
+        return None
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else None
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """Return *value* where it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def string(value: object) -> str:
+    """Return *value* where it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def new_call_id() -> str:
+    """Make an id for a call that came without one; every wire accepts its form."""
+    return f"call_{os.urandom(12).hex()}"

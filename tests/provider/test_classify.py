@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidestep import FailureKind
+from sidestep.provider.classify import classify_error_object, classify_response
+from sidestep.provider.failure import Stage
+
+if TYPE_CHECKING:
+    from sidestep.provider.wire import Wire
+
+K = FailureKind
+
+
+def answered(
+    status: int, error: object, *, provider: str = "openrouter", wire: Wire = "openai-chat"
+) -> FailureKind:
+    body = json.dumps(error).encode()
+    return classify_response(status, {}, body, provider=provider, wire=wire).kind
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, K.BAD_REQUEST),
+        (401, K.AUTH),
+        (402, K.QUOTA),
+        (403, K.AUTH),
+        (404, K.NOT_FOUND),
+        (408, K.TIMEOUT),
+        (409, K.SERVER_ERROR),
+        (413, K.REQUEST_TOO_LARGE),
+        (418, K.BAD_REQUEST),
+        (422, K.BAD_REQUEST),
+        (429, K.RATE_LIMIT),
+        (500, K.SERVER_ERROR),
+        (502, K.SERVER_ERROR),
+        (503, K.OVERLOADED),
+        (504, K.TIMEOUT),
+        (520, K.SERVER_ERROR),
+        (522, K.TIMEOUT),
+        (524, K.TIMEOUT),
+        (529, K.OVERLOADED),
+        (599, K.SERVER_ERROR),
+        (302, K.UNKNOWN),
+    ],
+)
+@pytest.mark.parametrize("body", [b"", b"<html>", b"null", b"[]", b"{}", b'{"error":null}'])
+def test_the_status_decides_where_nothing_else_does(
+    status: int, kind: FailureKind, body: bytes
+) -> None:
+    failure = classify_response(status, {}, body, provider="openrouter", wire="openai-chat")
+
+    assert (failure.kind, failure.status) == (kind, status)
+    assert failure.message
+
+
+@dataclass(frozen=True)
+class Case:
+    id: str
+    status: int
+    error: dict[str, Any]
+    kind: FailureKind
+    wire: Wire = "openai-chat"
+    provider: str = "openrouter"
+
+
+def anthropic(id_: str, status: int, type_: str, message: str, kind: FailureKind) -> Case:
+    error = {"type": "error", "error": {"type": type_, "message": message}}
+    return Case(id_, status, error, kind, wire="anthropic", provider="anthropic")
+
+
+BAD = "invalid_request_error"
+ANSWERS = [
+    anthropic("overflow", 400, BAD, "prompt is too long: 9 tokens > 8 maximum", K.CONTEXT_OVERFLOW),
+    anthropic("no number", 400, BAD, "prompt is too long: many tokens > 8 maximum", K.BAD_REQUEST),
+    anthropic(
+        "the text inside another",
+        400,
+        BAD,
+        "x: prompt is too long: 9 tokens > 8 maximum",
+        K.BAD_REQUEST,
+    ),
+    anthropic(
+        "the text of a rate limit",
+        429,
+        "rate_limit_error",
+        "prompt is too long: 9 tokens > 8 maximum",
+        K.RATE_LIMIT,
+    ),
+    anthropic("type over status", 429, "overloaded_error", "Overloaded", K.OVERLOADED),
+    anthropic("vague type under status", 529, BAD, "Upstream request failed", K.OVERLOADED),
+    anthropic("unknown type", 500, "new_error", "x", K.SERVER_ERROR),
+    anthropic("503 of the API", 503, "api_error", "x", K.SERVER_ERROR),
+    Case("quota by type", 429, {"error": {"type": "insufficient_quota", "code": "x"}}, K.QUOTA),
+    Case("quota by code", 429, {"error": {"code": "credit_balance_exhausted"}}, K.QUOTA),
+    Case("rate limit", 429, {"error": {"code": "rate_limit_exceeded"}}, K.RATE_LIMIT),
+    Case("quota in the text only", 429, {"error": {"message": "insufficient_quota"}}, K.RATE_LIMIT),
+    Case(
+        "overflow by code", 400, {"error": {"code": "context_length_exceeded"}}, K.CONTEXT_OVERFLOW
+    ),
+    Case("string too long", 400, {"error": {"code": "string_above_max_length"}}, K.BAD_REQUEST),
+    Case(
+        "overflow by error_type",
+        400,
+        {"error": {"code": 400, "metadata": {"error_type": "token_limit_exceeded"}}},
+        K.CONTEXT_OVERFLOW,
+    ),
+    Case(
+        "in flight",
+        402,
+        {
+            "error": {
+                "code": 402,
+                "metadata": {
+                    "limit_source": "openrouter_in_flight_budget",
+                    "reason": "in_flight_budget_exhausted",
+                },
+            }
+        },
+        K.RATE_LIMIT,
+    ),
+    Case(
+        "heavier than the budget",
+        402,
+        {
+            "error": {
+                "metadata": {
+                    "limit_source": "openrouter_in_flight_budget",
+                    "reason": "weight_exceeds_budget",
+                }
+            }
+        },
+        K.QUOTA,
+    ),
+    Case("flat", 429, {"message": "m", "type": "insufficient_quota"}, K.QUOTA),
+    Case(
+        "metadata of another shape", 500, {"error": {"metadata": "x", "code": []}}, K.SERVER_ERROR
+    ),
+]
+
+
+@pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.id)
+def test_an_answer_is_named_by_its_own_words_first(case: Case) -> None:
+    kind = answered(case.status, case.error, provider=case.provider, wire=case.wire)
+
+    assert kind is case.kind
+
+
+@pytest.mark.parametrize(
+    ("error", "wire", "kind", "status"),
+    [
+        ({"type": "error", "error": {"type": "overloaded_error"}}, "anthropic", K.OVERLOADED, 529),
+        ({"type": "overloaded_error", "message": "m"}, "anthropic", K.OVERLOADED, 529),
+        ({"type": "error", "error": {"type": "api_error"}}, "anthropic", K.SERVER_ERROR, 500),
+        ({"type": "error", "error": {"type": "rate_limit_error"}}, "anthropic", K.RATE_LIMIT, 429),
+        ({"type": "error", "error": {"type": BAD}}, "anthropic", K.BAD_REQUEST, 400),
+        ({"error": {"type": "server_error"}}, "openai-chat", K.SERVER_ERROR, 500),
+        ({"error": {"code": 502, "message": "m"}}, "openai-chat", K.SERVER_ERROR, 502),
+        ({"error": {"code": "429"}}, "openai-chat", K.RATE_LIMIT, 429),
+        ({"error": {"code": 400}}, "openai-chat", K.BAD_REQUEST, 400),
+        ({"error": {"code": "1302"}}, "openai-chat", K.SERVER_ERROR, None),
+        ({"error": {"message": "m"}, "status_code": 503}, "openai-chat", K.OVERLOADED, 503),
+        ({"error": {"code": "rate_limit_exceeded"}}, "openai-chat", K.RATE_LIMIT, 429),
+        ({"error": "broken"}, "openai-chat", K.SERVER_ERROR, None),
+        ([{"error": {"code": 503}}], "openai-chat", K.OVERLOADED, 503),
+    ],
+)
+def test_an_error_in_a_stream_stands_for_a_status(
+    error: object, wire: Wire, kind: FailureKind, status: int | None
+) -> None:
+    failure = classify_error_object(error, provider="x", wire=wire)
+
+    assert (failure.kind, failure.status, failure.stage) == (kind, status, Stage.STREAM)
+
+
+def test_a_failure_says_what_the_provider_said() -> None:
+    body = {"type": "error", "error": {"type": "rate_limit_error", "message": "slow\n down"}}
+    headers = {"retry-after": "17", "request-id": "req_1"}
+
+    failure = classify_response(
+        429, headers, json.dumps(body).encode(), provider="anthropic", wire="anthropic"
+    )
+
+    assert str(failure) == "rate_limit 429: slow down"
+    assert (failure.code, failure.retry_after) == ("rate_limit_error", 17.0)
+    assert (failure.request_id, failure.stage) == ("req_1", Stage.RESPONSE)
+
+
+def test_a_long_message_is_cut_and_a_page_is_not_repeated() -> None:
+    long = json.dumps({"error": {"message": "x" * 10_000}}).encode()
+
+    cut = classify_response(500, {}, long, provider="openrouter", wire="openai-chat")
+    page = classify_response(
+        502, {"content-type": "text/html"}, b"<html>a", provider="openrouter", wire="openai-chat"
+    )
+    text = classify_response(
+        502,
+        {"content-type": "text/plain"},
+        b"no upstream",
+        provider="openrouter",
+        wire="openai-chat",
+    )
+
+    assert len(cut.message) == 500
+    assert page.message == "answered 502 with no error object, but a text/html body"
+    assert text.message == "no upstream"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+ERRORS = st.dictionaries(
+    st.sampled_from(["error", "type", "code", "message", "metadata", "details", "detail"]), JSON
+)
+
+
+@given(ERRORS | JSON, st.sampled_from([None, 400, 429, 500]))
+def test_any_json_is_named(value: object, status: int | None) -> None:
+    for wire in ("anthropic", "openai-chat"):
+        failure = classify_error_object(value, provider="x", wire=wire, status=status)
+
+        assert isinstance(failure.kind, FailureKind)
+
+
+LATER = "the full list of provider facts comes later"
+OUT_OF_SCOPE = {
+    "anthropic_400_bound_conversation": LATER,
+    "anthropic_400_credit_balance": LATER,
+    "anthropic_400_invalid_signature": LATER,
+    "anthropic_400_thinking_modified": LATER,
+    "anthropic_400_tool_pairing": LATER,
+    "cerebras_413_empty_body": LATER,
+    "cerebras_429_queue": LATER,
+    "cerebras_429_token_quota": "waits in other headers come later",
+    "deepseek_400_reasoning_missing": LATER,
+    "kimi_400_overflow": LATER,
+    "kimi_400_reasoning_missing": LATER,
+    "kimi_429_quota": LATER,
+    "kimi_429_rate": "waits in texts come later",
+    "mistral_429_capacity": LATER,
+    "openai_400_tool_id_too_long": LATER,
+    "openai_429_request_too_large": LATER,
+    "openai_429_text_wait_only": "waits in texts come later",
+    "openrouter_403_moderation": LATER,
+    "zai_400_1261_overflow": LATER,
+}
+OTHER_WIRES = {"gemini", "openai-responses", "bedrock", "zai-anthropic", "minimax"}
+CAPTURES = [
+    json.loads(file.read_text("utf-8"))
+    for file in sorted(files("sidestep").joinpath("fixtures/captures").iterdir(), key=str)
+]
+ANSWERED = [
+    capture
+    for capture in CAPTURES
+    if capture["kind"] == "http" and capture["provider"] not in OTHER_WIRES
+]
+
+
+@pytest.mark.parametrize("capture", ANSWERED, ids=lambda capture: capture["name"])
+def test_captured_answers(capture: dict[str, Any], request: pytest.FixtureRequest) -> None:
+    if capture["name"] in OUT_OF_SCOPE:
+        reason = OUT_OF_SCOPE[capture["name"]]
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+    wire: Wire = "anthropic" if capture["provider"] == "anthropic" else "openai-chat"
+
+    failure = classify_response(
+        capture["status"],
+        capture["headers"],
+        capture["body"].encode(),
+        provider=capture["provider"],
+        wire=wire,
+    )
+
+    assert failure.kind == capture["expect"]["kind"]
+    assert failure.retry_after == capture["expect"]["retry_after"]
+
+
+def test_every_exception_from_the_captures_names_one() -> None:
+    assert set(OUT_OF_SCOPE) <= {capture["name"] for capture in ANSWERED}

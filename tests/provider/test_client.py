@@ -1,0 +1,451 @@
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import traceback
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from sidestep import Client, ConfigError, FailureKind, ProviderError, Route, TextDelta
+from sidestep.provider.catalog import Provider, Timeouts
+from sidestep.provider.failure import Stage
+from sidestep.provider.part import Conversation, Message, Reasoning, Text, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from sidestep.provider.delta import Delta
+    from sidestep.provider.failure import Failure
+    from sidestep.provider.reply import Reply
+    from sidestep.provider.wire import Wire
+
+pytestmark = pytest.mark.asyncio
+
+KEY = "sk-very-secret-0123456789"
+ENVIRON = {"KEY": KEY}
+CHAT = Route("chat/m")
+CLAUDE = Route("claude/m")
+HELLO = Conversation([Message("user", [Text("Hello")])])
+
+EVENTS = "text/event-stream; charset=utf-8"
+HEL = b'data: {"id":"gen-1","choices":[{"delta":{"content":"Hel"},"finish_reason":null}]}\n\n'
+LO = b'data: {"choices":[{"delta":{"content":"lo"},"finish_reason":null}]}\n\n'
+FINISH = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n'
+USAGE = b'data: {"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":7}}\n\n'
+DONE = b"data: [DONE]\n\n"
+WHOLE = HEL + LO + FINISH + USAGE + DONE
+
+
+def providers(base_url: str = "http://h", **timeouts: float) -> dict[str, Provider]:
+    seconds = Timeouts(**timeouts)
+    return {
+        "chat": Provider("chat", "openai-chat", base_url, "KEY", seconds),
+        "claude": Provider("claude", "anthropic", base_url, "KEY", seconds),
+        "open": Provider("open", "openai-chat", base_url, None, seconds),
+    }
+
+
+def mocked(
+    handler: Callable[[httpx.Request], httpx.Response], *, environ: dict[str, str] = ENVIRON
+) -> Client:
+    http = httpx.AsyncClient(transport=httpx.MockTransport(handler))
+    return Client(http=http, providers=providers(), environ=environ)
+
+
+def answering(
+    body: bytes | AsyncIterator[bytes] = WHOLE,
+    *,
+    status: int = 200,
+    content_type: str = EVENTS,
+    **headers: str,
+) -> Client:
+    named = {"content-type": content_type, **{k.replace("_", "-"): v for k, v in headers.items()}}
+    return mocked(lambda _: httpx.Response(status, headers=named, content=body))
+
+
+async def read(client: Client, route: Route = CHAT) -> tuple[Reply, list[Delta]]:
+    async with client.stream(route, HELLO) as reply:
+        deltas = [delta async for delta in reply]
+    return reply, deltas
+
+
+async def failed(client: Client, route: Route = CHAT) -> Failure:
+    with pytest.raises(ProviderError) as caught:
+        await read(client, route)
+    assert caught.value.failure.route == route
+    assert str(caught.value) == str(caught.value.failure)
+    return caught.value.failure
+
+
+class TestRequest:
+    async def test_a_chat_request(self) -> None:
+        requests: list[httpx.Request] = []
+
+        def handler(request: httpx.Request) -> httpx.Response:
+            requests.append(request)
+            return httpx.Response(200, headers={"content-type": EVENTS}, content=WHOLE)
+
+        await read(mocked(handler))
+
+        (request,) = requests
+        assert (request.method, str(request.url)) == ("POST", "http://h/chat/completions")
+        assert request.headers["authorization"] == f"Bearer {KEY}"
+        assert request.headers["accept-encoding"] == "identity"
+        assert json.loads(request.content)["messages"] == [{"role": "user", "content": "Hello"}]
+
+    async def test_an_anthropic_request(self) -> None:
+        requests: list[httpx.Request] = []
+
+        def handler(request: httpx.Request) -> httpx.Response:
+            requests.append(request)
+            return httpx.Response(529)
+
+        await failed(mocked(handler), CLAUDE)
+
+        (request,) = requests
+        assert str(request.url) == "http://h/v1/messages"
+        assert request.headers["x-api-key"] == KEY
+        assert request.headers["anthropic-version"] == "2023-06-01"
+        assert "authorization" not in request.headers
+
+    @pytest.mark.parametrize(
+        "key", ["", "  ", "sk-\u2026", "sk-\n-1"], ids=["none", "blank", "no ASCII", "two lines"]
+    )
+    async def test_without_a_key_nothing_is_sent(self, key: str) -> None:
+        def handler(_: httpx.Request) -> httpx.Response:
+            raise AssertionError
+
+        failure = await failed(mocked(handler, environ={"KEY": key}))
+
+        assert (failure.kind, failure.status) == (FailureKind.AUTH, 401)
+        assert failure.stage is Stage.CONNECT
+        assert failure.message.startswith("KEY ")
+
+    async def test_a_provider_without_a_key_variable_needs_none(self) -> None:
+        def handler(request: httpx.Request) -> httpx.Response:
+            assert "authorization" not in request.headers
+            return httpx.Response(200, headers={"content-type": EVENTS}, content=WHOLE)
+
+        await read(mocked(handler, environ={}), Route("open/m"))
+
+    async def test_white_space_round_a_key_is_not_sent(self) -> None:
+        def handler(request: httpx.Request) -> httpx.Response:
+            assert request.headers["authorization"] == f"Bearer {KEY}"
+            return httpx.Response(200, headers={"content-type": EVENTS}, content=WHOLE)
+
+        await read(mocked(handler, environ={"KEY": f"{KEY}\n"}))
+
+    async def test_an_unknown_provider_is_a_matter_of_configuration(self) -> None:
+        client = answering()
+
+        assert client.serves(CHAT)
+        assert not client.serves(Route("other/m"))
+        with pytest.raises(ConfigError, match="'other/m'"):
+            client.stream(Route("other/m"), HELLO)
+
+
+class TestAnswer:
+    async def test_a_reply_is_told_and_kept(self) -> None:
+        reply, deltas = await read(answering(x_request_id="req_1"))
+
+        assert deltas == [TextDelta("Hel"), TextDelta("lo")]
+        assert reply.parts == [Text("Hello")]
+        assert (reply.stop, reply.request_id) == ("stop", "req_1")
+        assert (reply.usage.input, reply.usage.output) == (4, 7)
+
+    async def test_the_stream_names_the_request_where_the_headers_do_not(self) -> None:
+        reply, _ = await read(answering())
+
+        assert reply.request_id == "gen-1"
+
+    async def test_a_compressed_answer_is_read(self) -> None:
+        async def body() -> AsyncIterator[bytes]:
+            yield gzip.compress(WHOLE)
+
+        _, deltas = await read(answering(body(), content_encoding="gzip"))
+
+        assert len(deltas) == 2
+
+    async def test_what_comes_before_an_error_is_told(self) -> None:
+        told: list[Delta] = []
+        error = b'data: {"error":{"code":502,"message":"gone"}}\n\n'
+
+        with pytest.raises(ProviderError) as caught:
+            async with answering(HEL + error).stream(CHAT, HELLO) as reply:
+                told.extend([delta async for delta in reply])
+
+        failure = caught.value.failure
+        assert reply.parts == [Text("Hel")]
+        assert (failure.kind, failure.status) == (FailureKind.SERVER_ERROR, 502)
+        assert (failure.stage, failure.request_id) == (Stage.STREAM, "gen-1")
+
+    @pytest.mark.parametrize(
+        ("route", "body"),
+        [
+            pytest.param(CHAT, WHOLE + b"data: {\n\n", id="chat"),
+            pytest.param(
+                CLAUDE,
+                b'data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}\n\n'
+                b'data: {"type":"message_stop"}\n\ndata: {"type":"error"}\n\n',
+                id="anthropic",
+            ),
+        ],
+    )
+    async def test_nothing_after_the_marker_can_undo_an_answer(
+        self, route: Route, body: bytes
+    ) -> None:
+        reply, _ = await read(answering(body), route)
+
+        assert len(reply.parts) == 1
+
+    async def test_a_break_after_the_reason_for_the_end_undoes_nothing(self) -> None:
+        async def body() -> AsyncIterator[bytes]:
+            yield HEL + FINISH
+            raise httpx.ReadError("reset")
+
+        reply, deltas = await read(answering(body()))
+
+        assert deltas == [TextDelta("Hel")]
+        assert reply.parts == [Text("Hel")]
+
+    async def test_content_after_the_reason_for_the_end_is_told(self) -> None:
+        async def body() -> AsyncIterator[bytes]:
+            yield HEL + FINISH
+            yield LO
+            yield b": alive\n\n"
+            yield USAGE + DONE
+
+        reply, deltas = await read(answering(body()))
+
+        assert deltas == [TextDelta("Hel"), TextDelta("lo")]
+        assert reply.usage.output == 7
+
+    async def test_an_end_without_blank_line_counts(self) -> None:
+        reply, _ = await read(answering(HEL + FINISH.rstrip()))
+
+        assert reply.stop == "stop"
+
+    async def test_an_event_that_the_end_cuts_is_not_invalid_but_missing(self) -> None:
+        failure = await failed(answering(HEL + LO[:30]))
+
+        assert failure.kind is FailureKind.TRUNCATED
+
+    async def test_a_broken_stream_says_how(self) -> None:
+        async def body() -> AsyncIterator[bytes]:
+            yield HEL
+            raise httpx.ReadError("gone")
+
+        failure = await failed(answering(body()))
+
+        assert (failure.kind, failure.code) == (FailureKind.TRUNCATED, "reset")
+        assert (failure.stage, failure.status) == (Stage.END, None)
+        assert isinstance(failure.cause, httpx.ReadError)
+        assert "ReadError: gone" in failure.message
+
+    async def test_a_bug_of_the_agent_passes_unchanged(self) -> None:
+        async def use() -> None:
+            async with answering().stream(CHAT, HELLO) as reply:
+                async for _ in reply:
+                    raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await use()
+
+    async def test_a_closed_reply_tells_nothing_more(self) -> None:
+        async with answering().stream(CHAT, HELLO) as reply:
+            async for _ in reply:
+                break
+
+        assert [delta async for delta in reply] == []
+
+
+class TestRefusal:
+    async def test_an_error_answer_is_classified(self) -> None:
+        body = json.dumps({"error": {"code": 429, "message": "slow"}}).encode()
+
+        failure = await failed(
+            answering(body, status=429, content_type="application/json", retry_after="7")
+        )
+
+        assert str(failure) == "rate_limit 429: slow"
+        assert (failure.retry_after, failure.stage) == (7.0, Stage.RESPONSE)
+
+    async def test_a_date_is_counted_from_the_wall_clock(self) -> None:
+        def handler(_: httpx.Request) -> httpx.Response:
+            return httpx.Response(429, headers={"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"})
+
+        http = httpx.AsyncClient(transport=httpx.MockTransport(handler))
+        client = Client(http=http, providers=providers(), environ=ENVIRON, wall_clock=lambda: 20.0)
+
+        assert (await failed(client)).retry_after == 40.0
+
+    async def test_a_huge_error_body_is_not_read_to_its_end(self) -> None:
+        async def body() -> AsyncIterator[bytes]:
+            for _ in range(100):
+                yield b"x" * 4096
+            raise AssertionError
+
+        failure = await failed(answering(body(), status=503, content_type="text/html"))
+
+        assert failure.kind is FailureKind.OVERLOADED
+
+    async def test_an_error_body_that_breaks_leaves_the_status(self) -> None:
+        async def body() -> AsyncIterator[bytes]:
+            yield b'{"error"'
+            raise httpx.ReadError("reset")
+
+        failure = await failed(answering(body(), status=401))
+
+        assert (failure.kind, failure.status) == (FailureKind.AUTH, 401)
+
+    @pytest.mark.parametrize(
+        ("body", "kind", "status"),
+        [
+            (b'{"error":{"code":429}}', FailureKind.RATE_LIMIT, 429),
+            (b'{"type":"error","error":{"type":"insufficient_quota"}}', FailureKind.QUOTA, 429),
+            (b'{"id":"x","choices":[]}', FailureKind.SERVER_ERROR, None),
+            (b"", FailureKind.SERVER_ERROR, None),
+        ],
+        ids=["error", "quota", "whole answer", "nothing"],
+    )
+    async def test_json_with_a_200_is_an_error(
+        self, body: bytes, kind: FailureKind, status: int | None
+    ) -> None:
+        failure = await failed(answering(body, content_type="application/json"))
+
+        assert (failure.kind, failure.status, failure.stage) == (kind, status, Stage.STREAM)
+
+
+class TestKey:
+    @pytest.mark.parametrize(
+        "message",
+        [f"bad key {KEY}", f"{'x' * 480} {KEY}", KEY],
+        ids=["inside", "cut", "nothing else"],
+    )
+    @pytest.mark.parametrize("status", [401, 200], ids=["answer", "stream"])
+    async def test_it_stands_in_no_message(self, message: str, status: int) -> None:
+        body = json.dumps({"error": {"message": message, "code": KEY}})
+        text = body if status == 401 else f"data: {body}\n\n"
+
+        failure = await failed(answering(text.encode(), status=status))
+
+        assert "[key]" in failure.message
+        assert KEY[:10] not in repr(failure)
+
+    async def test_a_cause_that_quotes_it_is_not_chained(self) -> None:
+        def handler(_: httpx.Request) -> httpx.Response:
+            raise httpx.RemoteProtocolError(f"illegal header Bearer {KEY}")
+
+        with pytest.raises(ProviderError) as caught:
+            await read(mocked(handler))
+
+        assert KEY not in "".join(traceback.format_exception(caught.value))
+        assert caught.value.failure.cause is None
+
+    async def test_any_other_cause_is(self) -> None:
+        def handler(_: httpx.Request) -> httpx.Response:
+            raise httpx.RemoteProtocolError("server disconnected")
+
+        with pytest.raises(ProviderError) as caught:
+            await read(mocked(handler))
+
+        assert isinstance(caught.value.__cause__, httpx.RemoteProtocolError)
+        assert caught.value.failure.code == "reset"
+
+
+OTHER_WIRES = {"gemini", "openai-responses"}
+CAPTURES = [
+    json.loads(file.read_text("utf-8"))
+    for file in sorted(files("sidestep").joinpath("fixtures/captures").iterdir(), key=str)
+]
+STREAMS = [c for c in CAPTURES if c["kind"] == "sse" and c["provider"] not in OTHER_WIRES]
+
+
+def replayed(capture: dict[str, Any]) -> Client:
+    pieces = capture.get("chunks_b64")
+    chunks = [base64.b64decode(p) for p in pieces] if pieces else [capture["body"].encode()]
+
+    async def body() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+        if capture["eof"] == "reset":
+            raise httpx.ReadError("reset")
+
+    def handler(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(capture["status"], headers=capture["headers"], content=body())
+
+    is_anthropic = capture["provider"] in {"anthropic", "zai-anthropic"}
+    wire: Wire = "anthropic" if is_anthropic else "openai-chat"
+    known = {capture["provider"]: Provider(capture["provider"], wire, "http://h", None)}
+    http = httpx.AsyncClient(transport=httpx.MockTransport(handler))
+    return Client(http=http, providers=known, environ={})
+
+
+def told(reply: Reply) -> dict[str, Any]:
+    """Say what `sidestep explain` says of a finished stream."""
+    parts = reply.parts
+    thoughts = [part for part in parts if isinstance(part, Reasoning)]
+    usage = reply.usage
+    return {
+        "kind": "max_tokens" if reply.stop == "max_tokens" else "ok",
+        "complete": True,
+        "text": "".join(part.text for part in parts if isinstance(part, Text)),
+        "thinking": "".join(part.text for part in thoughts),
+        "signature": next((part.signature for part in thoughts), None),
+        "reasoning_details": [dict(d) for part in thoughts for d in part.details],
+        "tool_calls": [
+            {"id": part.id, "name": part.name, "input": part.input}
+            for part in parts
+            if isinstance(part, ToolCall)
+        ],
+        "stop": reply.stop,
+        "comments": reply.comments,
+        "usage": {
+            "input": usage.input,
+            "output": usage.output,
+            "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+        },
+    }
+
+
+@pytest.mark.parametrize("capture", STREAMS, ids=lambda capture: capture["name"])
+async def test_captured_streams(capture: dict[str, Any]) -> None:
+    expect = dict(capture["expect"])
+    route = Route(f"{capture['provider']}/m")
+    reply = replayed(capture).stream(route, HELLO)
+    failure: Failure | None = None
+    shown = 0
+
+    try:
+        async with reply:
+            async for _ in reply:
+                shown += 1
+    except ProviderError as error:
+        failure = error.failure
+
+    if expect["kind"] in {"ok", "max_tokens"}:
+        assert failure is None
+        answer = told(reply)
+        usage = expect.pop("usage", {})
+        assert usage.items() <= answer["usage"].items()
+        expected = {key: value for key, value in expect.items() if key in answer}
+        assert {key: answer[key] for key in expected} == expected
+        return
+    assert failure is not None
+    assert failure.kind == expect["kind"]
+    assert failure.stage == {"in_stream": "stream", "end": "end"}[expect["stage"]]
+    assert failure.retry_after == expect["retry_after"]
+
+
+async def test_a_client_that_was_passed_in_is_left_open() -> None:
+    http = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(500)))
+    async with Client(http=http, providers=providers(), environ=ENVIRON) as client:
+        await failed(client)
+
+    assert not http.is_closed
+    await http.aclose()

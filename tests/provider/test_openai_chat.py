@@ -1,0 +1,520 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidestep import (
+    FailureKind,
+    ProviderError,
+    ReasoningDelta,
+    Route,
+    TextDelta,
+    ToolCallEnded,
+    ToolCallStarted,
+)
+from sidestep.provider.catalog import catalog
+from sidestep.provider.failure import Stage
+from sidestep.provider.openai_chat import Decoder, encode, headers
+from sidestep.provider.part import Conversation, Message, Reasoning, Text, ToolCall, Usage
+
+if TYPE_CHECKING:
+    from sidestep.provider.delta import Delta
+
+GPT = Route("openrouter/openai/gpt-x")
+OTHER = Route("anthropic/claude-sonnet-5")
+
+Event = dict[str, Any]
+
+
+def chunk(finish: str | None = None, **delta: Any) -> Event:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return {"id": "gen-1", "model": "m", "choices": [choice]}
+
+
+def fragment(arguments: object = "", **fields: Any) -> Event:
+    name = fields.pop("name", None)
+    function = {"arguments": arguments} if name is None else {"name": name, "arguments": arguments}
+    return {"function": function, **fields}
+
+
+def calls(*fragments: Event) -> Event:
+    return chunk(tool_calls=list(fragments))
+
+
+def decoder(provider: str = "openrouter") -> Decoder:
+    return Decoder(catalog()[provider])
+
+
+def read(reader: Decoder, events: list[Event]) -> list[Delta]:
+    return [delta for event in events for delta in reader.decode(json.dumps(event).encode())]
+
+
+def test_text_and_a_call_are_told_and_kept() -> None:
+    reader = decoder()
+
+    deltas = read(
+        reader,
+        [
+            chunk(role="assistant", content=""),
+            chunk(content="Hel"),
+            chunk(content="lo"),
+            calls(fragment("", index=0, id="call_1", name="read")),
+            calls(fragment('{"path": ', index=0)),
+            calls(fragment('"a.py"}', index=0)),
+            chunk("tool_calls"),
+            {"choices": [], "usage": {"prompt_tokens": 4, "completion_tokens": 7}},
+        ],
+    )
+
+    assert deltas == [
+        TextDelta("Hel"),
+        TextDelta("lo"),
+        ToolCallStarted("call_1", "read"),
+        ToolCallEnded("call_1", "read", {"path": "a.py"}),
+    ]
+    assert reader.end() == []
+    assert reader.parts == [Text("Hello"), ToolCall("call_1", "read", {"path": "a.py"})]
+    assert (reader.stop, reader.model, reader.request_id) == ("tool_calls", "m", "gen-1")
+    assert reader.usage == Usage(input=4, output=7)
+    assert reader.unshown == 3
+
+
+READ = {"name": "read"}
+ASSEMBLED = [
+    pytest.param(
+        [
+            fragment('{"a":1}', index=0, id="1", **READ),
+            fragment('{"b":2}', index=1, id="2", **READ),
+        ],
+        [("1", {"a": 1}), ("2", {"b": 2})],
+        id="parallel",
+    ),
+    pytest.param(
+        [
+            fragment('{"a"', index=0, id="1", **READ),
+            fragment('{"b"', index=1, id="2", **READ),
+            fragment(":1}", index=0),
+            fragment(":2}", index=1),
+        ],
+        [("1", {"a": 1}), ("2", {"b": 2})],
+        id="interleaved",
+    ),
+    pytest.param(
+        [fragment('{"a"', id="1", **READ), fragment(":1}", id="1", **READ)],
+        [("1", {"a": 1})],
+        id="no index, id and name repeated",
+    ),
+    pytest.param(
+        [
+            fragment('{"a"', id="1", **READ),
+            fragment('{"b"', id="2", **READ),
+            fragment(":1}", id="1"),
+        ],
+        [("1", {"a": 1})],
+        id="no index, an unfinished second",
+    ),
+    pytest.param(
+        [fragment('{"a"', id="1", **READ), fragment(":1}")],
+        [("1", {"a": 1})],
+        id="no index, no id on what follows",
+    ),
+    pytest.param(
+        [
+            fragment('{"a":1}', index=0, id="1", **READ),
+            fragment('{"b":2}', index=0, id="2", **READ),
+        ],
+        [("1", {"a": 1}), ("2", {"b": 2})],
+        id="whole calls, all numbered 0",
+    ),
+    pytest.param(
+        [fragment('{"a"', index=0, id="1", **READ), fragment(":1}", index=0, id="2", **READ)],
+        [("1", {"a": 1})],
+        id="an id that changes",
+    ),
+    pytest.param(
+        [fragment('{"a":1}', id="1", **READ), fragment('{"a":1}', id="1", **READ)],
+        [("1", {"a": 1})],
+        id="the same call twice",
+    ),
+    pytest.param([fragment({"a": 1}, index=0, id="1", **READ)], [("1", {"a": 1})], id="an object"),
+    pytest.param([fragment("", index=0, id="1", **READ)], [("1", {})], id="no arguments"),
+    pytest.param([fragment("null", index=0, id="1", **READ)], [("1", {})], id="null"),
+    pytest.param(
+        [{}, {"function": None, "id": "1", "index": 0}, fragment("{}", index=0, **READ)],
+        [("1", {})],
+        id="empty fragments, id before name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("fragments", "expected"), ASSEMBLED)
+def test_fragments_of_calls_find_together(
+    fragments: list[Event], expected: list[tuple[str, dict[str, Any]]]
+) -> None:
+    reader = decoder()
+
+    deltas = read(reader, [*(calls(f) for f in fragments), chunk("stop")])
+
+    assert [(d.id, d.input) for d in deltas if isinstance(d, ToolCallEnded)] == expected
+    assert [(p.id, p.input) for p in reader.parts if isinstance(p, ToolCall)] == expected
+    assert reader.stop == "tool_calls"
+
+
+def test_a_call_without_an_id_gets_one() -> None:
+    reader = decoder()
+
+    read(reader, [calls(fragment("{}", index=0, **READ), fragment("{}", index=1, **READ))])
+    read(reader, [chunk("tool_calls")])
+
+    first, second = reader.parts
+    assert isinstance(first, ToolCall)
+    assert isinstance(second, ToolCall)
+    assert first.id != second.id
+    assert first.id.startswith("call_")
+
+
+DETAIL = {"type": "reasoning.text", "index": 0, "format": "anthropic-claude-v1"}
+THOUGHTS = [
+    pytest.param([chunk(reasoning="Hm"), chunk(reasoning=".")], [Reasoning("Hm.")], id="reasoning"),
+    pytest.param(
+        [chunk(reasoning_content="Hm", content=None)], [Reasoning("Hm")], id="reasoning_content"
+    ),
+    pytest.param(
+        [
+            chunk(content="", reasoning="Hm", reasoning_details=[{**DETAIL, "text": "Hm"}]),
+            chunk(content="", reasoning=".", reasoning_details=[{**DETAIL, "text": "."}]),
+            chunk(content="", reasoning_details=[{**DETAIL, "signature": "sig"}]),
+        ],
+        [Reasoning("Hm.", details=({**DETAIL, "text": "Hm.", "signature": "sig"},))],
+        id="the same text twice, and a late signature",
+    ),
+    pytest.param(
+        [chunk(reasoning_details=[{**DETAIL, "text": "Hm"}])],
+        [Reasoning("Hm", details=({**DETAIL, "text": "Hm"},))],
+        id="details alone",
+    ),
+    pytest.param(
+        [
+            chunk(reasoning_details=[{"type": "reasoning.summary", "index": 0, "summary": "S"}]),
+            chunk(reasoning_details=[{"type": "reasoning.encrypted", "index": 1, "data": "e"}]),
+            chunk(reasoning_details=[{"type": "reasoning.encrypted", "index": 1, "data": "f"}]),
+        ],
+        [
+            Reasoning(
+                "S",
+                details=(
+                    {"type": "reasoning.summary", "index": 0, "summary": "S"},
+                    {"type": "reasoning.encrypted", "index": 1, "data": "e"},
+                    {"type": "reasoning.encrypted", "index": 1, "data": "f"},
+                ),
+            )
+        ],
+        id="encrypted entries stay apart",
+    ),
+    pytest.param(
+        [
+            chunk(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "H"}]}]),
+            chunk(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "m"}]}]),
+            chunk(content=[{"type": "text", "text": "a"}, "b"]),
+        ],
+        [Reasoning("Hm"), Text("ab")],
+        id="a list of chunks",
+    ),
+]
+
+
+@pytest.mark.parametrize(("events", "parts"), THOUGHTS)
+def test_thinking_is_read_once(events: list[Event], parts: list[object]) -> None:
+    reader = decoder()
+
+    deltas = read(reader, [*events, chunk("length")])
+
+    assert reader.parts == parts
+    thought = "".join(d.text for d in deltas if isinstance(d, ReasoningDelta))
+    assert [Reasoning(thought).text] == [p.text for p in reader.parts if isinstance(p, Reasoning)]
+
+
+def test_before_the_end_thinking_is_unfinished_and_calls_are_left_out() -> None:
+    reader = decoder()
+
+    read(reader, [chunk(reasoning="Hm", reasoning_details=[{**DETAIL, "signature": "s"}])])
+    read(reader, [chunk(content="a"), calls(fragment("{}", index=0, id="1", **READ))])
+
+    assert reader.parts == [Reasoning("Hm", complete=False), Text("a")]
+
+
+ENDS = [
+    pytest.param([chunk(content="a")], "truncated", id="no reason for the end"),
+    pytest.param([], "truncated", id="nothing"),
+    pytest.param([chunk(content="a"), chunk("")], "truncated", id="an empty reason"),
+    pytest.param([chunk("content_filter", content="a")], "content_filter", id="filter"),
+    pytest.param([chunk("sensitive", content="a")], "content_filter", id="filter of GLM"),
+    pytest.param([chunk("error", content="a")], "server_error", id="error"),
+    pytest.param([chunk("error"), chunk("stop", content="a")], "server_error", id="error first"),
+    pytest.param([chunk("network_error")], "server_error", id="network of GLM"),
+    pytest.param([chunk("insufficient_system_resource")], "overloaded", id="DeepSeek is full"),
+    pytest.param([chunk("model_context_window_exceeded")], "context_overflow", id="window"),
+    pytest.param([chunk(refusal="No"), chunk(refusal="."), chunk("stop")], "refusal", id="refusal"),
+    pytest.param([chunk("stop")], "empty_response", id="nothing in it"),
+    pytest.param([chunk("stop", reasoning="Hm")], "empty_response", id="thinking only"),
+    pytest.param(
+        [calls(fragment('{"a', index=0, id="1", **READ)), chunk("tool_calls")],
+        "tool_call_malformed",
+        id="bad call",
+    ),
+    pytest.param(
+        [calls(fragment("[]", index=0, id="1", **READ)), chunk("tool_calls")],
+        "tool_call_malformed",
+        id="a list for arguments",
+    ),
+    pytest.param(
+        [calls(fragment("{}", index=0, id="1")), chunk("tool_calls")],
+        "tool_call_malformed",
+        id="a call without a name",
+    ),
+    pytest.param(
+        [calls(fragment('{"a', index=0, id="1", **READ)), chunk("length")], None, id="cut by limit"
+    ),
+    pytest.param([chunk("length")], None, id="nothing, by the limit"),
+    pytest.param([chunk(content="a"), chunk("eos")], None, id="another word"),
+    pytest.param(
+        [chunk("stop", content="a"), chunk("stop"), chunk(content="b")], None, id="goes on"
+    ),
+]
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["clean", "broken"])
+@pytest.mark.parametrize(("events", "kind"), ENDS)
+def test_the_end_is_judged(events: list[Event], kind: str | None, is_clean: bool) -> None:
+    reader = decoder()
+    read(reader, events)
+
+    if kind is None:
+        reader.end(is_clean=is_clean)
+    else:
+        with pytest.raises(ProviderError) as caught:
+            reader.end(is_clean=is_clean)
+        assert caught.value.failure.kind == kind
+        assert (caught.value.failure.stage, caught.value.failure.status) == (Stage.END, None)
+    assert not [part for part in reader.parts if isinstance(part, ToolCall)]
+
+
+def test_content_after_the_reason_for_the_end_is_kept() -> None:
+    reader = decoder()
+
+    read(reader, [chunk("stop", content="a"), chunk(content="b"), chunk("stop", content="c")])
+
+    assert reader.parts == [Text("abc")]
+
+
+def test_done_alone_proves_nothing() -> None:
+    reader = decoder()
+    read(reader, [chunk(content="a")])
+
+    assert reader.decode(b"[DONE]") == ()
+    assert reader.is_done
+    with pytest.raises(ProviderError, match="truncated"):
+        reader.end()
+
+
+USAGES = [
+    pytest.param({"usage": {"prompt_tokens": 1}}, Usage(input=1), id="top level"),
+    pytest.param(
+        {"choices": [{"delta": {}, "usage": {"prompt_tokens": 1, "cached_tokens": 3}}]},
+        Usage(input=1, cache_read=3),
+        id="in the choice",
+    ),
+    pytest.param({"x_groq": {"usage": {"completion_tokens": 2}}}, Usage(output=2), id="of Groq"),
+    pytest.param(
+        {"usage": {"prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 4}}},
+        Usage(cache_read=3, cache_write=4),
+        id="cached",
+    ),
+    pytest.param({"usage": {"prompt_cache_hit_tokens": 5}}, Usage(cache_read=5), id="of DeepSeek"),
+    pytest.param({"usage": None}, Usage(), id="null"),
+]
+
+
+@pytest.mark.parametrize(("event", "usage"), USAGES)
+def test_usage_is_found(event: Event, usage: Usage) -> None:
+    reader = decoder()
+
+    read(reader, [chunk(content="a"), {**chunk(), **event}])
+
+    assert reader.usage == usage
+
+
+BROKEN = [
+    pytest.param(
+        {"error": {"code": 502, "message": "m"}}, FailureKind.SERVER_ERROR, 502, id="code"
+    ),
+    pytest.param(
+        {**chunk("error"), "error": {"code": 429}}, FailureKind.RATE_LIMIT, 429, id="in a chunk"
+    ),
+    pytest.param({"choices": [], "error": "x"}, FailureKind.SERVER_ERROR, None, id="a string"),
+    pytest.param({"object": "error", "type": "x"}, FailureKind.SERVER_ERROR, None, id="flat"),
+    pytest.param(
+        {"error": {"type": "insufficient_quota"}}, FailureKind.QUOTA, 429, id="quota by type"
+    ),
+    pytest.param({"choices": [1]}, FailureKind.SERVER_ERROR, None, id="odd choice"),
+    pytest.param({"choices": {"a": 1}}, FailureKind.SERVER_ERROR, None, id="odd choices"),
+]
+
+
+@pytest.mark.parametrize(("event", "kind", "status"), BROKEN)
+def test_an_event_that_is_no_answer_raises(
+    event: Event, kind: FailureKind, status: int | None
+) -> None:
+    with pytest.raises(ProviderError) as caught:
+        read(decoder(), [event])
+
+    failure = caught.value.failure
+    assert (failure.kind, failure.status, failure.stage) == (kind, status, Stage.STREAM)
+
+
+def test_what_is_not_json_is_not_repeated() -> None:
+    with pytest.raises(ProviderError, match="invalid JSON") as caught:
+        decoder().decode(b'{"secret')
+
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [("over_capacity", FailureKind.OVERLOADED), ("new", FailureKind.SERVER_ERROR)],
+)
+def test_groq_says_in_its_own_field_why_a_stream_stopped(error: str, kind: FailureKind) -> None:
+    with pytest.raises(ProviderError) as caught:
+        read(decoder("groq"), [chunk(content="a"), {**chunk(), "x_groq": {"error": error}}])
+
+    assert caught.value.failure.kind is kind
+
+
+def test_the_name_of_an_event_can_make_it_an_error() -> None:
+    with pytest.raises(ProviderError) as caught:
+        decoder("groq").decode(b'{"message":"m","code":"tool_use_failed"}', b"error")
+
+    assert caught.value.failure.kind is FailureKind.TOOL_CALL_MALFORMED
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+FUNCTION = st.fixed_dictionaries({}, optional={"name": JSON, "arguments": JSON})
+FRAGMENT = st.fixed_dictionaries(
+    {}, optional={"index": JSON, "id": JSON, "function": FUNCTION | JSON}
+)
+DELTA = st.fixed_dictionaries(
+    {},
+    optional={
+        "content": JSON | st.lists(st.fixed_dictionaries({"thinking": JSON, "text": JSON})),
+        "tool_calls": st.lists(FRAGMENT) | JSON,
+        "reasoning": JSON,
+        "reasoning_details": JSON | st.lists(st.fixed_dictionaries({"type": JSON, "text": JSON})),
+        "refusal": JSON,
+    },
+)
+CHOICE = st.fixed_dictionaries({}, optional={"delta": DELTA | JSON, "finish_reason": JSON})
+ODD = st.fixed_dictionaries(
+    {},
+    optional={
+        "choices": st.lists(CHOICE, min_size=1) | JSON,
+        "usage": JSON,
+        "error": JSON,
+        "x_groq": JSON,
+    },
+)
+
+
+@given(st.lists(ODD, max_size=6))
+def test_any_json_is_read_or_refused(events: list[Event]) -> None:
+    reader = decoder()
+    try:
+        read(reader, events)
+        reader.end()
+    except ProviderError:
+        pass
+
+    assert isinstance(reader.parts, list)
+
+
+class TestEncode:
+    def test_a_conversation(self) -> None:
+        call = ToolCall("call_1", "read", {"path": "ä.py"}, "completed", "print(1)")
+        pending = ToolCall("call_2", "read", {})
+        conversation = Conversation(
+            [
+                Message("system", [Text("Be brief.")]),
+                Message("user", [Text("Read ä.py"), Text("")]),
+                Message(
+                    "assistant",
+                    [Reasoning("Hm", details=[DETAIL]), Text("Yes."), call, pending],
+                    route=GPT,
+                ),
+                Message("assistant", [Reasoning("Hm", signature="s")], route=OTHER),
+                Message("user", [Text("")]),
+            ],
+            max_output_tokens=99,
+        )
+
+        body = encode(conversation, GPT)
+
+        assert body == {
+            "model": "openai/gpt-x",
+            "messages": [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Read ä.py"},
+                {
+                    "role": "assistant",
+                    "content": "Yes.",
+                    "reasoning_details": [DETAIL],
+                    "tool_calls": [
+                        {
+                            "id": "call_1",
+                            "type": "function",
+                            "function": {"name": "read", "arguments": '{"path":"ä.py"}'},
+                        },
+                        {
+                            "id": "call_2",
+                            "type": "function",
+                            "function": {"name": "read", "arguments": "{}"},
+                        },
+                    ],
+                },
+                {"role": "tool", "tool_call_id": "call_1", "content": "print(1)"},
+                {
+                    "role": "tool",
+                    "tool_call_id": "call_2",
+                    "content": "This tool did not run to its end: the step was interrupted.",
+                },
+            ],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": 99,
+        }
+
+    @pytest.mark.parametrize(
+        ("part", "route"),
+        [
+            pytest.param(Reasoning("Hm", details=[DETAIL]), OTHER, id="another route's"),
+            pytest.param(Reasoning("Hm", details=[DETAIL], complete=False), GPT, id="unfinished"),
+            pytest.param(Reasoning("Hm", signature="s"), GPT, id="no details"),
+        ],
+    )
+    def test_reasoning_that_cannot_go_back_is_left_out(self, part: Reasoning, route: Route) -> None:
+        message = Message("assistant", [part, Text("a")], route=route)
+
+        body = encode(Conversation([message]), GPT)
+
+        assert body["messages"] == [{"role": "assistant", "content": "a"}]
+        assert "max_tokens" not in body
+
+    def test_the_key_is_a_header(self) -> None:
+        assert headers("k") == {"authorization": "Bearer k"}
+        assert headers(None) == {}
