@@ -1,6 +1,7 @@
 """Anthropic Messages: what we send, and what the stream means.
 
-Source: wire.md sections 1.1, 2.1, 4.1 and 8; captures anthropic_*, facade_*, framing_*.
+Source: docs.claude.com/en/api/messages-streaming and platform.claude.com/docs/en/api/errors, read
+on 2026-11-29; captures anthropic_*, facade_*, framing_*.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Provider:
     context_window: int | None = None
 
 
-# Source: each provider's API reference, as read for wire.md on 2026-11-29.
+# Source: each provider's API reference, read on 2026-11-29.
 _KNOWN = (
     Provider("anthropic", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
     Provider("openai-chat", "openai-chat", "https://api.openai.com/v1", "OPENAI_API_KEY"),

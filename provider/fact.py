@@ -73,7 +73,7 @@ class Facts:
 
 _K = FailureKind
 
-# Source: wire.md sections 1.1, 2.1 and 7.1; captures anthropic_*.
+# Source: platform.claude.com/docs/en/api/errors, read on 2026-11-29; captures anthropic_*.
 _ANTHROPIC = Facts(
     money=(_fact(_K.QUOTA, type="billing_error"),),
     overflow=(
@@ -112,7 +112,8 @@ _ANTHROPIC = Facts(
     },
 )
 
-# Source: wire.md sections 1.2, 2.2 and 2.3; captures openai_*, openrouter_*, deepseek_stream_*.
+# Source: openrouter.ai/docs/api/reference/errors-and-debugging and the error types of the openai
+# package 3.57, read on 2026-11-29; captures openai_*, openrouter_*, deepseek_stream_*.
 _CHAT = Facts(
     money=(
         _fact(
@@ -189,7 +190,8 @@ _CHAT = Facts(
     },
 )
 
-# Source: wire.md sections 1.2 and 2.5; captures groq_stream_*.
+# Source: traffic recorded by pydantic-ai (tests/models/cassettes/test_groq), read on 2026-11-29;
+# captures groq_stream_*.
 _GROQ = Facts(
     other=(
         _fact(_K.TOOL_CALL_MALFORMED, code="tool_use_failed"),

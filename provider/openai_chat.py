@@ -1,7 +1,8 @@
 """OpenAI Chat Completions and its dialects: what we send, and what the stream means.
 
-Source: wire.md sections 1.2, 2.2, 2.3 and 4.4; captures openai_chat_*, openrouter_stream_*,
-compat_*, deepseek_stream_*, groq_stream_*, mistral_stream_*.
+Source: the types of the openai package 3.57, openrouter.ai/docs/api/reference/errors-and-debugging,
+and traffic recorded by pydantic-ai (tests/models/cassettes), read on 2026-11-29; captures
+openai_chat_*, openrouter_stream_*, compat_*, deepseek_stream_*, groq_stream_*, mistral_stream_*.
 """
 
 from __future__ import annotations

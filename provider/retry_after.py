@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
         now: Epoch seconds. An HTTP date is counted from the answer's own ``date``, and from
             this where it has none.
 
-    Source: wire.md section 3; the order is that of the official SDKs.
+    Source: the order is that of the anthropic 2.14 and openai 3.57 packages.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds:
@@ -50,6 +49,8 @@ def _until(at: float | None, sent_at: float | None, now: float | None) -> float 
 
 def _instant(text: str | None) -> float | None:
     """Read an HTTP date as epoch seconds."""
+    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
+
     try:
         return parsedate_to_datetime(text or "").timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):

@@ -1,6 +1,6 @@
 """A model's answer as Anthropic Messages. No clock, no socket.
 
-Source: wire.md 1.1 (platform.claude.com/docs/en/build-with-claude/streaming), and
+Source: docs.claude.com/en/api/messages-streaming, and
 fixtures/captures/anthropic_stream_thinking_tool.json.
 """
 

@@ -1,6 +1,6 @@
 """A model's answer as Chat Completions, in OpenRouter's dialect or the common one.
 
-No clock, no socket. Source: wire.md 1.2 and 2.3, and fixtures/captures/openrouter_*.json.
+No clock, no socket. Source: fixtures/captures/openrouter_*.json.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _finish(answer: ModelAnswer, ask: Ask) -> Iterator[Frame]:
     """The finish, the usage where it is due, and the terminal marker.
 
     OpenRouter sends the usage unasked, beside a choice without a finish; the others with no
-    choice at all, and OpenAI itself only when asked. Source: wire.md 1.2
+    choice at all, and OpenAI itself only when asked.
     """
     empty = {"content": ""} if _is_openrouter(ask) else {}
     choice = {"index": 0, "delta": empty, "logprobs": None}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_HEAD = 65_536
 MAX_BODY = 32 * 1024 * 1024
-"""What Anthropic takes. Source: wire.md 2.1"""
+"""What Anthropic takes. Source: platform.claude.com/docs/en/api/errors"""
 MAX_AHEAD = 1024 * 1024
 """How much of further requests is read while an answer is on its way."""
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Dialect = Literal["anthropic", "openrouter", "openai-chat"]
 """How a provider spells what differs between them; ``openai-chat`` is every other chat API."""
 
-# Source: wire.md 2.1 (platform.claude.com/docs/en/api/errors); the messages of 402, 404, 500,
+# Source: platform.claude.com/docs/en/api/errors; the messages of 402, 404, 500,
 # 504 and 529 as in fixtures/captures/anthropic_*.json, the others made up.
 ANTHROPIC: Mapping[int, tuple[str, str]] = {
     400: ("invalid_request_error", "messages: the request is invalid"),
@@ -33,7 +33,7 @@ ANTHROPIC: Mapping[int, tuple[str, str]] = {
     529: ("overloaded_error", "Overloaded"),
 }
 
-# Source: wire.md 2.3 (openrouter.ai/docs/api-reference/errors); the messages of 402, 502, 524
+# Source: openrouter.ai/docs/api/reference/errors-and-debugging; the messages of 402, 502, 524
 # and 529 as in fixtures/captures/openrouter_*.json, the others made up.
 OPENROUTER: Mapping[int, tuple[str, str]] = {
     400: ("invalid_request", "Provider returned error"),
@@ -58,7 +58,7 @@ OPENROUTER: Mapping[int, tuple[str, str]] = {
     529: ("provider_overloaded", "Provider is temporarily overloaded"),
 }
 
-# Source: wire.md 2.2 (platform.openai.com/docs/guides/error-codes).
+# Source: platform.openai.com/docs/guides/error-codes.
 OPENAI: Mapping[int, tuple[str, str | None, str]] = {
     400: ("invalid_request_error", "invalid_value", "The request is invalid."),
     401: ("invalid_request_error", "invalid_api_key", "Incorrect API key provided."),
@@ -95,7 +95,7 @@ OTHER_CODES: Mapping[str, int] = {
 """Codes that share a status with a commoner one of the tables, so that no status is put so."""
 
 EDGE = frozenset({502, 504, 520, 522, 524})
-"""Statuses that reach a client of OpenAI as a page of its edge, not as JSON. Source: wire.md 2.2"""
+"""Statuses that reach a client of OpenAI as a page of its edge, not as JSON."""
 
 
 def error_words(

@@ -37,7 +37,7 @@ class CallAssembler:
     either to the last. Some servers number every call 0, so that a new id and a name after
     whole arguments begin another call; some change the id within a call, and repeat its name.
 
-    Source: wire.md section 1.2; captures compat_stream_tools_without_index.
+    Source: captures compat_stream_tools_without_index.
     """
 
     def __init__(self) -> None:

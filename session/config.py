@@ -61,6 +61,7 @@ class FallbackConfig(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel,
         arbitrary_types_allowed=True,
+        defer_build=True,
         extra="forbid",
         frozen=True,
         populate_by_name=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
@@ -157,7 +158,11 @@ class Sidestep:
             # It has been through a step of its own: another round would multiply its attempts.
             return Failure(kind=FailureKind.UNKNOWN, message=str(exc), route=route, cause=exc)
         named = self._classify(exc) if self._classify else None
-        failure = named if isinstance(named, Failure) else classify_exception(exc, route=route)
+        failure = (
+            named
+            if isinstance(named, Failure)
+            else classify_exception(exc, route=route, now=time.time())
+        )
         if isinstance(named, FailureKind):
             failure.kind = named
         failure.route = route

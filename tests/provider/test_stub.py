@@ -113,7 +113,7 @@ def rendered(answer: object, route: str, *, stream: bool = True) -> tuple[bytes,
 
 
 def test_an_anthropic_answer_is_spelled_event_by_event() -> None:
-    """Source: wire.md 1.1."""
+    """Source: docs.claude.com/en/api/messages-streaming."""
     answer = {
         "reasoning": "I think",
         "signature": "sig",
@@ -174,7 +174,7 @@ def _delta(index: int, **delta: str) -> dict[str, object]:
 def test_a_chat_answer_is_spelled_chunk_by_chunk(
     route: str, thinking: list[dict[str, Any]]
 ) -> None:
-    """Source: wire.md 1.2."""
+    """Source: fixtures/captures/openrouter_stream_reasoning_signed_tool.json."""
     answer = {"reasoning": "Hm", "signature": "sig", "text": "Hello", "tool_calls": [CALL]}
 
     pieces = rendered(answer, route)
@@ -699,7 +699,7 @@ async def test_a_client_may_leave_before_it_has_said_anything() -> None:
 
 @pytest.mark.asyncio
 async def test_a_body_above_the_limit_of_the_provider_is_too_large() -> None:
-    """Source: wire.md 2.1."""
+    """Source: platform.claude.com/docs/en/api/errors."""
     async with Stub() as stub, client(stub) as http:
         response = await http.post(PATHS["anthropic"], content=b" " * (33 * 1024 * 1024))
 
