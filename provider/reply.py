@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Self
@@ -391,6 +390,8 @@ class Reply:
 def _clock() -> Callable[[], float]:
     """Return the clock of the running loop, which `anyio.current_time` looks for every time."""
     if sniffio.current_async_library() == "asyncio":
+        import asyncio  # loaded by now, where at the top it would cost every import of ours 20 ms
+
         return asyncio.get_running_loop().time
     return anyio.current_time
 

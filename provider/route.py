@@ -23,7 +23,7 @@ class Route(str):
         if isinstance(text, cls):
             return text
         provider, slash, model = text.partition("/")
-        if not (provider and slash and model) or any(c.isspace() for c in text):
+        if not (provider and slash and model) or text.split() != [text]:
             raise ValueError(f'a route is written "provider/model", got {text!r}')
         return super().__new__(cls, text)
 

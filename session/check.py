@@ -10,8 +10,9 @@ from rich.text import Text
 from ..provider.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ..provider.catalog import catalog, providers_from_env
 from ..provider.error import ConfigError
-from .config import COORDINATOR_VARIABLE, VARIABLE, ConfigWarning, find_source, load_config
+from .config import ConfigWarning
 from .degraded import reachable
+from .source import COORDINATOR_VARIABLE, VARIABLE, find_source, load_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import logging
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -17,12 +14,6 @@ from pydantic_core import from_json
 from ..provider.catalog import ProviderSettings, provider_settings
 from ..provider.error import ConfigError
 from ..provider.route import Route
-
-VARIABLE = "SIDESTEP_FALLBACK_CONFIG"
-COORDINATOR_VARIABLE = "REPLO_OPENCODE_FALLBACK_CONFIG"
-"""What existing coordinators inject; read when `VARIABLE` is unset."""
-
-_logger = logging.getLogger("sidestep")
 
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 Status = Annotated[int, Field(strict=True, ge=0, le=999)]
@@ -116,105 +107,6 @@ def parse_config(text: str | bytes) -> FallbackConfig:
         return FallbackConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigError("; ".join(_explain(problem) for problem in error.errors())) from None
-
-
-def load_config(environ: Mapping[str, str] = os.environ) -> FallbackConfig | None:
-    """Return the configuration in the environment, or None where there is none.
-
-    Raises:
-        ConfigError: It is wrong, or its file cannot be read.
-    """
-    source = find_source(environ)
-    if source is None or not source.text.strip():
-        return None
-    try:
-        return parse_config(source.read())
-    except ConfigError as error:
-        raise ConfigError(f"{source.name}: {error}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The variable that holds the configuration."""
-
-    variable: str
-    text: str
-
-    @property
-    def path(self) -> Path | None:
-        """The file that ``@path`` names; None where the variable holds the JSON itself."""
-        text = self.text.strip()
-        return Path(os.path.expanduser(text[1:])) if text.startswith("@") else None
-
-    @property
-    def name(self) -> str:
-        """The variable, and the file if it names one."""
-        return f"{self.variable} ({self.path})" if self.path else self.variable
-
-    def read(self) -> str | bytes:
-        """Return the JSON.
-
-        Raises:
-            ConfigError: The file cannot be read.
-        """
-        if self.path is None:
-            return self.text
-        if self.path.exists() and not self.path.is_file():
-            raise ConfigError("not a regular file: name the JSON file after the @")
-        try:
-            return self.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-        except OSError as error:
-            message = f"cannot read it ({error.strerror}): name a file after the @"
-            raise ConfigError(message) from None
-
-
-def find_source(environ: Mapping[str, str]) -> Source | None:
-    """Return the variable that is set; None where neither is."""
-    text = environ.get(VARIABLE)
-    if text is not None:
-        return Source(VARIABLE, text)
-    text = environ.get(COORDINATOR_VARIABLE)
-    return None if text is None else Source(COORDINATOR_VARIABLE, text)
-
-
-class ConfigReader:
-    """Read the configuration in the environment again whenever it has changed.
-
-    A configuration that is wrong is logged once, as an error, and is then no configuration.
-    """
-
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
-        self._environ = environ
-        self._seen: object = None
-        self.config: FallbackConfig | None = None
-        self.is_read = False
-
-    def has_changed(self) -> bool:
-        """Say whether `config` differs from what it was at the last call."""
-        source = find_source(self._environ)
-        if source is None or not source.text.strip():
-            return self._take(None, None)
-        try:
-            content = source.read()
-        except ConfigError as error:
-            return self._take((source.name, str(error)), None, error=f"{source.name}: {error}")
-        if content == self._seen:
-            return False
-        try:
-            return self._take(content, parse_config(content))
-        except ConfigError as error:
-            return self._take(content, None, error=f"{source.name}: {error}")
-
-    def _take(self, seen: object, config: FallbackConfig | None, error: str = "") -> bool:
-        self.is_read = True
-        if seen == self._seen:
-            return False
-        self._seen, self.config = seen, config
-        if error:
-            _logger.error("the fallback configuration is ignored: %s", error)
-        for warning in config.warnings if config else ():
-            _logger.warning("fallback configuration: %s", warning)
-        return True
 
 
 def _known_keys(data: dict[Any, Any], warnings: list[ConfigWarning]) -> dict[str, Any]:

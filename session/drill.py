@@ -21,8 +21,8 @@ from ..provider.error import ConfigError
 from ..provider.route import Route
 from ..provider.scenario import Scenario
 from ..provider.stub import Stub
-from .config import VARIABLE
 from .middleware import Sidestep
+from .source import VARIABLE
 from .turn import Session
 
 if TYPE_CHECKING:

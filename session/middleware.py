@@ -12,11 +12,11 @@ from ..provider.failure import Failure, FailureKind
 from ..provider.foreign import classify_exception
 from ..provider.route import Route
 from .clock import SystemClock
-from .config import ConfigReader
 from .decision import Limits
 from .degraded import DegradedRoutes
 from .error import StepFailed
 from .retry import RetryPolicy
+from .source import ConfigReader
 from .step import Step
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from .provider.error import ConfigError, ProviderError, SidestepError
 from .provider.failure import Failure, FailureKind
 from .provider.route import Route
 from .session.attempt import Attempt
-from .session.config import FallbackConfig, load_config
+from .session.config import FallbackConfig
 from .session.degraded import DegradedRoutes
 from .session.error import (
     ContextOverflow,
@@ -38,6 +38,7 @@ from .session.event import (
 )
 from .session.middleware import Sidestep
 from .session.retry import RetryPolicy
+from .session.source import load_config
 from .session.step import Step
 from .session.turn import Session
 

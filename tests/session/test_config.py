@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sidestep import ConfigError, FallbackConfig, Route, Sidestep, load_config
-from sidestep.session.config import COORDINATOR_VARIABLE, VARIABLE, parse_config
+from sidestep.session.config import parse_config
+from sidestep.session.source import COORDINATOR_VARIABLE, VARIABLE, ConfigReader
 
 A, B, C = Route("a/x"), Route("b/y/z"), Route("c/w")
 MAP = {"a/x": "b/y/z"}
@@ -309,6 +311,7 @@ def test_a_changed_variable_is_read_again_and_clears_every_cooldown() -> None:
 
 
 def test_a_changed_file_is_read_again_and_clears_every_cooldown(tmp_path: Path) -> None:
+    """The second write keeps the size, and comes within the resolution of the file's time."""
     path = tmp_path / "fallback.json"
     path.write_text(environ(cooldownSeconds=7)[VARIABLE])
     middleware = Sidestep.from_env({VARIABLE: f"@{path}"})
@@ -319,6 +322,21 @@ def test_a_changed_file_is_read_again_and_clears_every_cooldown(tmp_path: Path) 
 
     assert middleware.config.cooldown_seconds == 8
     assert middleware.degraded.snapshot() == {}
+
+
+def test_a_file_that_has_settled_is_read_again_only_after_a_change(tmp_path: Path) -> None:
+    path, other = tmp_path / "fallback.json", tmp_path / "new.json"
+    path.write_text(environ(cooldownSeconds=7)[VARIABLE])
+    reader = ConfigReader({VARIABLE: f"@{path}"}, wall_clock=lambda: time.time() + 10)
+    seen = [reader.has_changed(), reader.has_changed()]
+
+    other.write_text(environ(cooldownSeconds=8)[VARIABLE])
+    other.replace(path)
+    seen += [reader.has_changed(), reader.has_changed()]
+    path.unlink()
+    seen += [reader.has_changed(), reader.has_changed()]
+
+    assert seen == [True, False, True, False, True, False]
 
 
 def test_an_unchanged_variable_keeps_the_cooldowns() -> None:
