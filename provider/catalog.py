@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import urlsplit
 
@@ -20,6 +19,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from .error import ConfigError
+from .variable import named_path, read_variable
 from .wire import Wire, read_json
 
 if TYPE_CHECKING:
@@ -166,12 +166,9 @@ def providers_from_env(environ: Mapping[str, str] = os.environ) -> dict[str, Pro
     if not text:
         return {}
     try:
-        content = Path(text[1:]).read_bytes() if text.startswith("@") else text
-        value = read_json(content)
-    except OSError as error:
-        raise ConfigError(
-            f"{VARIABLE} names a file that cannot be read ({error.strerror}): {text[1:]!r}"
-        ) from error
+        value = read_json(read_variable(text))
+    except ConfigError as error:
+        raise ConfigError(f"{VARIABLE} ({named_path(text)}): {error}") from None
     except ValueError:
         # Its message could quote what stands there, and so could the parser's.
         raise ConfigError(f'{VARIABLE} is not JSON: write an object, or "@path" of one') from None
@@ -204,6 +201,10 @@ def config_error(error: ValidationError, *, where: str, model: type[BaseModel]) 
     if first["type"] == "extra_forbidden":
         names = ", ".join(str(field.alias) for field in owner.model_fields.values())
         return ConfigError(f"{path} is not a setting: use one of {names}")
+    if first["type"] == "missing":
+        return ConfigError(f"{path} is missing: write it")
+    if first["type"] == "model_type":
+        return ConfigError(f"{path} must be a table of settings, got {_shown(first['input'])}")
     problem = first["msg"].removeprefix("Value error, ")
     problem = problem[:1].lower() + problem[1:]
     return ConfigError(f"{path} is wrong, got {_shown(first['input'])}: {problem}")

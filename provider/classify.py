@@ -184,5 +184,5 @@ def _described(status: int, headers: Mapping[str, str], body: bytes) -> str:
     said = body[: 4 * _MESSAGE].decode("utf-8", "replace").strip()
     if kind == "text/plain" and said and not said.startswith("<"):
         return shorten(said)
-    form = f"{kind or 'untyped'} body" if body.strip() else "empty body"
-    return f"answered {status} with no error object, but a {form}".replace("a empty", "an empty")
+    form = f"a body of type {kind or 'unknown'}" if body.strip() else "an empty body"
+    return f"answered {status} with no error object, but {form}"

@@ -61,8 +61,14 @@ class Client:
             await http.aclose()
 
     def serves(self, route: Route) -> bool:
-        """Say whether the provider of *route* is known."""
-        return route.provider in self._providers
+        """Say whether *route* can be asked: its provider is known, and so is the key it wants."""
+        provider = self._providers.get(route.provider)
+        return provider is not None and (
+            provider.api_key_env is None or self._key(provider) is not None
+        )
+
+    def _key(self, provider: Provider) -> str | None:
+        return self._environ.get(provider.api_key_env or "", "").strip() or None
 
     def stream(self, route: Route, conversation: Conversation) -> Reply:
         """Ask *route* to go on with *conversation*.
@@ -76,16 +82,30 @@ class Client:
                 f"route {route!r} has a provider that is not known: take one of "
                 f"{', '.join(sorted(self._providers))}, or add it to `providers`"
             )
-        key = self._environ.get(provider.api_key_env or "", "").strip() or None
         return Reply(
-            self._transport, provider, route, conversation, key=key, wall_clock=self._wall_clock
+            self._transport,
+            provider,
+            route,
+            conversation,
+            key=self._key(provider),
+            wall_clock=self._wall_clock,
         )
 
     def _transport(self) -> httpx.AsyncClient:
-        """Return what sends; made when first needed, for it loads the certificates."""
+        """Return what sends; made when first needed, for it loads the certificates.
+
+        Raises:
+            ConfigError: What the environment says of proxies or certificates cannot be.
+        """
         if self._http is None:
             import httpx
 
             limits = httpx.Limits(max_connections=None, keepalive_expiry=30.0)
-            self._http = httpx.AsyncClient(limits=limits, timeout=None)  # noqa: S113
+            try:
+                self._http = httpx.AsyncClient(limits=limits, timeout=None)  # noqa: S113
+            except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
+                raise ConfigError(
+                    f"httpx cannot be set up from the environment ({type(error).__name__}: "
+                    f"{error}): mend HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
+                ) from error
         return self._http

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from .catalog import catalog
-from .classify import classify_response, shorten
+from .classify import classify_error_object, classify_response, shorten
 from .error import ProviderError
 from .failure import Failure, FailureKind, Stage
 from .wire import write_json
@@ -83,7 +83,7 @@ def classify_exception(
         now: Epoch seconds, which an HTTP date without an own ``date`` is counted from.
     """
     for link in _chain(error):
-        failure = _own(link) or _answered(link, route, now) or _broken(link)
+        failure = _own(link) or _answered(link, route, now) or _told(link, route) or _broken(link)
         if failure is not None:
             failure.route = failure.route or route
             if not isinstance(link, ProviderError):
@@ -131,6 +131,15 @@ def _answered(error: BaseException, route: Route | None, now: float | None) -> F
     named = _peek(error, "request_id")
     failure.request_id = failure.request_id or (named if isinstance(named, str) else None)
     return failure
+
+
+def _told(error: BaseException, route: Route | None) -> Failure | None:
+    """Read the error object that an SDK found inside a stream, whose own status was 200."""
+    body = _peek(error, "body")
+    if not isinstance(body, Mapping) or not (body.get("error") or body.get("message")):
+        return None
+    provider, wire = _speaker(error, route, _body(error, None))
+    return classify_error_object(body, provider=provider, wire=wire, route=route)
 
 
 def _is_status(value: object) -> bool:

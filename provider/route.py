@@ -22,6 +22,8 @@ class Route(str):
     def __new__(cls, text: str) -> Self:
         if isinstance(text, cls):
             return text
+        if not isinstance(text, str):
+            raise ValueError(f'a route is written "provider/model", got {text!r}')  # noqa: TRY004
         provider, slash, model = text.partition("/")
         if not (provider and slash and model) or text.split() != [text]:
             raise ValueError(f'a route is written "provider/model", got {text!r}')

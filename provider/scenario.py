@@ -15,6 +15,7 @@ from .route import Route
 from .stub_answer import ModelAnswer, Refusal
 from .stub_form import read_answer
 from .stub_table import Table, wrong
+from .variable import read_file
 
 if TYPE_CHECKING:
     import os
@@ -97,10 +98,10 @@ class Scenario:
 
 def _read_file(path: Path) -> Mapping[str, object]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path).decode()
         obj: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     except ValueError as error:
         kind = "TOML" if path.suffix == ".toml" else "JSON"
         raise ConfigError(f"{path} is not {kind}: {error}") from error

@@ -66,6 +66,10 @@ class Attempt:
         self._probe: Probe | None = None
         self._scope: anyio.CancelScope | None = None
 
+    def __repr__(self) -> str:
+        state = self.failure or ("ended" if self.has_ended else "running")
+        return f"<Attempt {self.number} {self.route} {state}>"
+
     def emitted(self, output: object = None) -> None:
         """Say that output of this attempt has been shown, so that a failure takes it back.
 
@@ -115,7 +119,7 @@ class Attempt:
             return False
         if isinstance(exc, Exception):
             return step._fail(self, exc)
-        step._abandon(self, exc)
+        step._abandon(self, exc, is_late=is_past_deadline)
         if is_past_deadline:
             raise past_deadline(step)
         return False

@@ -16,12 +16,15 @@ from ..provider.error import ConfigError
 from ..provider.route import Route
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from .drill import Drill
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 STUB_PORT = 8503
+MIN_WIDTH = 20
 
 as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON instead of text.")
 
@@ -83,35 +86,36 @@ def drill(
     logging.getLogger("sidestep").addHandler(logging.NullHandler())
     drills = list_drills() if is_all else [Drill.find(name or DEFAULT)]
     passed = [_play(each, time_scale, is_json=is_json) for each in drills]
+    if is_all and not is_json:
+        click.echo(f"{sum(passed)} of {len(passed)} drills passed")
     return 0 if all(passed) else EXIT_FAILED
 
 
 def _list_drills(drills: list[Drill], *, is_json: bool) -> int:
-    from rich.console import Console
-
     from .timeline import listing
 
     if is_json:
         for each in drills:
             click.echo(json.dumps({"drill": each.name, "title": each.file.title}))
     else:
-        Console().print(listing(drills))
+        terminal().print(listing(drills))
     return 0
 
 
 def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
-    from rich.console import Console
-
     from .drill import TIME_SCALE, play
     from .judge import judge, report
     from .timeline import draw
 
+    for warning in each.warnings:
+        click.echo(f"{each.name}: {warning}", err=True)
     turns = anyio.run(lambda: play(each, time_scale=time_scale or TIME_SCALE))
     complaints = judge(each, turns)
     if is_json:
         click.echo(json.dumps(report(each, turns, complaints), ensure_ascii=False))
     else:
-        draw(Console(), each, turns, complaints)
+        draw(terminal(), each, turns, complaints)
+        click.echo()
     return not complaints
 
 
@@ -135,13 +139,19 @@ def run(
     no_stream: bool,
     is_json: bool,
 ) -> int:
-    """Take a turn: PROMPT to the model, the answer to stdout, notices to stderr.
+    """Take a turn: PROMPT, or what stands in stdin for -, to the model, its answer to stdout.
+
+    Notices go to stderr: of retries, of swaps, of an answer above that is void.
 
     The key is read from the provider's own variable, such as OPENROUTER_API_KEY. The fallback
     configuration is read from SIDESTEP_FALLBACK_CONFIG, other providers from SIDESTEP_PROVIDERS.
     """
     from .console import take_turn
 
+    if prompt == "-":
+        prompt = sys.stdin.read()
+    if not prompt.strip():
+        raise click.UsageError("PROMPT is empty: write what the model is to do, or - for stdin")
     return take_turn(
         prompt, route, os.environ, system=system, max_output_tokens=max_output_tokens,
         deadline=deadline, is_streamed=not no_stream, is_json=is_json,
@@ -190,27 +200,33 @@ async def _serve(host: str, port: int, scenario: str | None, *, is_json: bool) -
 @as_json
 def check(*, route: Route | None, is_json: bool) -> int:
     """Say what the configuration in the environment means, and what is wrong with it."""
-    from rich.console import Console
-
     from .check import inspect, show
 
     found = inspect(os.environ, route)
     if is_json:
         click.echo(json.dumps(found, ensure_ascii=False))
     elif not found["error"]:
-        show(Console(), found)
+        show(terminal(), found)
     if not found["error"]:
         return 0
     click.echo(f"Error: {found['error']}", err=True)
-    click.echo("Until that is mended, an agent runs as if nothing were configured.", err=True)
     return EXIT_USAGE
+
+
+def terminal() -> Console:
+    """Return where tables and timelines go; a width that nothing fits in counts as none."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.width >= MIN_WIDTH else Console(width=80)
 
 
 def main() -> None:
     """Run the command, and exit."""
     try:
         code = cli.main(standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         code = EXIT_INTERRUPTED
     except click.ClickException as error:
@@ -219,8 +235,10 @@ def main() -> None:
     except ConfigError as error:
         click.echo(f"Error: {error}", err=True)
         code = EXIT_USAGE
-    except BrokenPipeError:
-        # Whoever read our output has gone; nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            click.echo(f"Error: the output cannot be written ({error.strerror})", err=True)
+        # Nothing may be written at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         code = EXIT_FAILED
     sys.exit(code if isinstance(code, int) else 0)

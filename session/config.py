@@ -112,16 +112,17 @@ def parse_config(text: str | bytes) -> FallbackConfig:
 def _known_keys(data: dict[Any, Any], warnings: list[ConfigWarning]) -> dict[str, Any]:
     """Return *data* in snake_case, without the keys that mean nothing here."""
     fields = FallbackConfig.model_fields.keys() - {"warnings"}
+    names = {to_camel(field): field for field in fields} | {field: field for field in fields}
     known: dict[str, Any] = {}
     for key, value in data.items():
-        name = to_snake(key) if isinstance(key, str) else ""
-        if name not in fields:
-            close = difflib.get_close_matches(to_camel(name), map(to_camel, fields), n=1)
-            cure = f"write `{close[0]}`" if close else "remove it"
+        name = names.get(key)
+        if name is None:
+            close = difflib.get_close_matches(to_camel(str(key)), names, n=1)
+            cure = f"write `{to_camel(close[0])}`" if close else "remove it"
             warnings.append(ConfigWarning("C001", f"unknown key {key!r}", cure))
         elif name in known:
-            cure = "remove one of the two"
-            warnings.append(ConfigWarning("C007", f"{key!r} is set in two spellings", cure))
+            message = f"{key!r} is set in two spellings, and the first counts"
+            warnings.append(ConfigWarning("C007", message, "remove one of the two"))
         else:
             known[name] = value
     return known
@@ -134,7 +135,7 @@ def _usable_siblings(
     for key, value in siblings.items():
         try:
             route = Route(key)
-        except (ValueError, AttributeError):
+        except ValueError:
             message = f"fallbackModelsByModel has the key {key!r}, which is no route"
             warnings.append(ConfigWarning("C002", message, 'write it as "provider/model"'))
             continue
@@ -159,7 +160,7 @@ def _usable_routes(
     for value in listed:
         try:
             sibling = Route(value)
-        except (ValueError, AttributeError):
+        except ValueError:
             message = f"{where} names {_short(value)}, which is no route"
             warnings.append(ConfigWarning("C003", message, 'write it as "provider/model"'))
             continue

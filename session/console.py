@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import logging
 import os
+import re
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -38,7 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..provider.route import Route
-    from .event import Event
+    from .event import Event, Listener
+
+# The control characters of ASCII and Latin-1, but for the tab and the ends of lines.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def take_turn(
@@ -65,27 +71,59 @@ def take_turn(
     overrides = {**(config.providers if config else {}), **providers_from_env(environ)}
     providers = catalog(overrides)
     if route.provider not in providers:
+        close = difflib.get_close_matches(route.provider, providers, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise click.UsageError(
-            f"{route.provider!r} is no provider that sidestep knows: take one of "
+            f"{route.provider!r} is no provider that sidestep knows{hint}: take one of "
             f"{', '.join(sorted(providers))}, or add it to SIDESTEP_PROVIDERS"
         )
 
+    printer = _print_json if is_json else Printer(is_streamed=is_streamed)
+
     async def turn() -> None:
+        output = _Output(printer)
         async with Client(providers=providers, environ=environ) as client:
             session = Session(
-                route, middleware=middleware, client=client, system=system,
+                route,
+                middleware=middleware,
+                client=client,
+                system=system,
                 max_output_tokens=max_output_tokens,
-                on_event=_print_json if is_json else Printer(is_streamed=is_streamed),
-            )  # fmt: skip
-            await session.turn(prompt, deadline=deadline)
+                on_event=output,
+            )
+            with output.scope:
+                await session.turn(prompt, deadline=deadline)
+        if output.error is not None:
+            raise output.error
 
     try:
         anyio.run(turn)
     except (ProviderError, StepFailed, TimeoutError) as error:
         if not is_json:
-            click.echo(f"Error: {_told(error)}", err=True)
+            click.echo(f"Error: {printable(_told(error))}", err=True)
         return 1
     return 0
+
+
+class _Output:
+    """Where a turn's events go; it ends the turn once nothing can be written any more.
+
+    An answer that nobody can read must not go on being paid for.
+    """
+
+    def __init__(self, printer: Listener) -> None:
+        self._printer = printer
+        self.scope = anyio.CancelScope()
+        self.error: OSError | None = None
+
+    def __call__(self, event: Event) -> None:
+        if self.error is not None:
+            return
+        try:
+            self._printer(event)
+        except OSError as error:
+            self.error = error
+            self.scope.cancel()
 
 
 def _told(error: Exception) -> str:
@@ -101,7 +139,13 @@ def _log_to_stderr() -> None:
 
 
 def _print_json(event: Event) -> None:
-    click.echo(json.dumps(to_json(event), ensure_ascii=False))
+    sys.stdout.write(json.dumps(to_json(event), ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def printable(text: str) -> str:
+    """Return *text* without what would steer a terminal; providers and models write it."""
+    return _CONTROL.sub("�", text)
 
 
 class Printer:
@@ -113,19 +157,24 @@ class Printer:
 
     def __init__(self, *, is_streamed: bool = True) -> None:
         self._is_streamed = is_streamed
+        self._is_terminal = sys.stdout.isatty()
         self._is_mid_line = False
+        self._has_shown = False
 
     def __call__(self, event: Event) -> None:
         match event:
             case TextDelta():
                 if self._is_streamed:
                     self._write(event.text)
+            case ToolCallEnded():
+                self._note(f"the model calls {event.name!r}, but this command has no tools")
             case TurnEnded():
                 self._end(event)
+            case AttemptStarted():
+                self._has_shown = False
             case PartsRetracted():
-                if self._is_mid_line:
-                    self._write("\n")
-                    self._note("that is void: the attempt failed, and the answer begins again")
+                if self._has_shown:
+                    self._note("the answer above is void: its attempt failed")
             case StepStarted() if event.route != event.requested:
                 self._note(f"{event.requested} is degraded: starting on {event.route}")
             case Waiting():
@@ -139,25 +188,31 @@ class Printer:
             case ProbeStarted():
                 self._note(f"trying {event.route} again after its cooldown")
             case (
-                AttemptStarted() | AttemptFailed() | CandidateSkipped() | ProbeEnded() | StepEnded()
-                | StepStarted() | ReasoningDelta() | ToolCallStarted() | ToolCallEnded()
+                AttemptFailed() | CandidateSkipped() | ProbeEnded() | StepEnded() | StepStarted()
+                | ReasoningDelta() | ToolCallStarted()
             ):  # fmt: skip
                 pass
 
     def _end(self, event: TurnEnded) -> None:
         if not self._is_streamed and event.error is None:
             self._write(event.text)
-        if self._is_mid_line:
-            self._write("\n")
+        self._end_line()
         if event.error is None and event.route != event.requested:
             self._note(f"answered by {event.route}")
 
     def _write(self, text: str) -> None:
         if text:
-            click.echo(text, nl=False)
+            sys.stdout.write(printable(text) if self._is_terminal else text)
+            sys.stdout.flush()
             self._is_mid_line = not text.endswith("\n")
+            self._has_shown = True
+
+    def _end_line(self) -> None:
+        if self._is_mid_line:
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+            self._is_mid_line = False
 
     def _note(self, text: str) -> None:
-        if self._is_mid_line:
-            self._write("\n")
-        click.echo(f"sidestep: {text}", err=True)
+        self._end_line()
+        click.echo(f"sidestep: {printable(text)}", err=True)

@@ -158,6 +158,11 @@ def decide(failure: Failure, standing: Standing, limits: Limits) -> Decision:
     return Stop(why=_why(failure, rule, standing, limits, may_swap=may_swap), cooldown=cooldown)
 
 
+def is_of_a_route(failure: Failure) -> bool:
+    """Say whether *failure* is a provider's or a network's; else it is a bug of one's own."""
+    return failure.kind is not FailureKind.UNKNOWN or failure.status is not None
+
+
 def _rule(failure: Failure) -> _Rule:
     if failure.kind is not FailureKind.UNKNOWN:
         return _RULES[failure.kind]
@@ -201,7 +206,7 @@ def _why(
     failure: Failure, rule: _Rule, standing: Standing, limits: Limits, *, may_swap: bool
 ) -> str:
     spent = _why_no_retry(failure, rule, standing, limits)
-    if failure.kind is FailureKind.UNKNOWN and failure.status is None:
+    if not is_of_a_route(failure):
         return (
             "nothing here names it a failure of a provider: "
             "give the exception a `status_code`, or name it with `classify=`"
@@ -225,4 +230,9 @@ def _why_no_retry(failure: Failure, rule: _Rule, standing: Standing, limits: Lim
         return f"the provider asks for {failure.retry_after:g} s, over {limits.max_wait:g} s"
     if standing.retries == 0:
         return "no retry is allowed"
-    return f"{standing.retries} retries on this route are spent"
+    is_one = standing.retries == 1
+    return (
+        "the retry on this route is spent"
+        if is_one
+        else (f"{standing.retries} retries on this route are spent")
+    )

@@ -21,6 +21,7 @@ from ..provider.error import ConfigError
 from ..provider.route import Route
 from ..provider.scenario import Scenario
 from ..provider.stub import Stub
+from .config import parse_config
 from .middleware import Sidestep
 from .source import VARIABLE
 from .turn import Session
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from ..provider.stub_received import Received
+    from .config import ConfigWarning
     from .event import Event
 
 DEFAULT = "primary-503"
@@ -122,6 +124,7 @@ class Drill:
     name: str
     file: DrillFile
     scenario: Scenario
+    warnings: tuple[ConfigWarning, ...] = ()
 
     @classmethod
     def find(cls, name: str) -> Self:
@@ -154,7 +157,11 @@ class Drill:
             raise config_error(error, where=name, model=DrillFile) from None
         except ValueError as error:
             raise ConfigError(f"{name}.route: {error}") from None
-        return cls(name, file, Scenario.parse({"answers": file.answers}))
+        try:
+            warnings = parse_config(json.dumps(file.config)).warnings
+            return cls(name, file, Scenario.parse({"answers": file.answers}), warnings)
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from None
 
 
 def find_scenario(name: str) -> Scenario:
@@ -163,7 +170,14 @@ def find_scenario(name: str) -> Scenario:
     Raises:
         ConfigError: There is neither, or the file is wrong.
     """
-    return Drill.find(name).scenario if name in _shipped() else Scenario.load(name)
+    shipped = _shipped()
+    if name in shipped:
+        return Drill.find(name).scenario
+    if not Path(name).exists():
+        raise ConfigError(
+            f"there is no file {name!r}, nor a drill of that name: take one of {', '.join(shipped)}"
+        )
+    return Scenario.load(name)
 
 
 def list_drills() -> list[Drill]:

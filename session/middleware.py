@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import time
@@ -18,6 +19,8 @@ from .error import StepFailed
 from .retry import RetryPolicy
 from .source import ConfigReader
 from .step import Step
+
+_logger = logging.getLogger("sidestep")
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -157,7 +160,7 @@ class Sidestep:
         if isinstance(exc, StepFailed):
             # It has been through a step of its own: another round would multiply its attempts.
             return Failure(kind=FailureKind.UNKNOWN, message=str(exc), route=route, cause=exc)
-        named = self._classify(exc) if self._classify else None
+        named = self._named_by_agent(exc)
         failure = (
             named
             if isinstance(named, Failure)
@@ -167,3 +170,12 @@ class Sidestep:
             failure.kind = named
         failure.route = route
         return failure
+
+    def _named_by_agent(self, exc: Exception) -> Failure | FailureKind | None:
+        if self._classify is None:
+            return None
+        try:
+            return self._classify(exc)
+        except Exception:
+            _logger.exception("`classify` raised on %s", type(exc).__name__)
+            return None

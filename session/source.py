@@ -6,14 +6,15 @@ import logging
 import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..provider.error import ConfigError
+from ..provider.variable import named_path, read_variable
 from .config import parse_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from .config import FallbackConfig
 
@@ -52,8 +53,7 @@ class Source:
     @property
     def path(self) -> Path | None:
         """The file that ``@path`` names; None where the variable holds the JSON itself."""
-        text = self.text.strip()
-        return Path(os.path.expanduser(text[1:])) if text.startswith("@") else None
+        return named_path(self.text)
 
     @property
     def name(self) -> str:
@@ -66,15 +66,7 @@ class Source:
         Raises:
             ConfigError: The file cannot be read.
         """
-        if self.path is None:
-            return self.text
-        if self.path.exists() and not self.path.is_file():
-            raise ConfigError("not a regular file: name the JSON file after the @")
-        try:
-            return self.path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-        except OSError as error:
-            message = f"cannot read it ({error.strerror}): name a file after the @"
-            raise ConfigError(message) from None
+        return read_variable(self.text)
 
 
 def find_source(environ: Mapping[str, str]) -> Source | None:

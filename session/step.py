@@ -11,7 +11,7 @@ import anyio.lowlevel
 
 from ..provider.failure import Failure, FailureKind
 from .attempt import Attempt
-from .decision import Limits, Retry, Standing, Stop, Swap, decide
+from .decision import Limits, Retry, Standing, Stop, Swap, decide, is_of_a_route
 from .event import (
     AttemptFailed,
     CandidateSkipped,
@@ -103,6 +103,10 @@ class Step:
         self.attempts: list[Attempt] = []
         self.swaps = 0
 
+    def __repr__(self) -> str:
+        state = "ended" if self._is_over else "running"
+        return f"<Step {self.number} {state} route={str(self.route)!r} attempts={self.attempts!r}>"
+
     def __aiter__(self) -> Self:
         if self._is_over:
             raise RuntimeError(
@@ -189,16 +193,18 @@ class Step:
         self._end_probe(attempt, "healthy")
         self._end(None)
 
-    def _abandon(self, attempt: Attempt, exc: BaseException | None) -> None:
+    def _abandon(self, attempt: Attempt, exc: BaseException | None, *, is_late: bool) -> None:
         """Take an attempt that the caller ended: it says nothing about the route."""
-        attempt.failure = Failure(
-            kind=FailureKind.CANCELLED, message="ended by the caller", route=attempt.route
-        )
+        message = "past the caller's deadline" if is_late else "ended by the caller"
+        attempt.failure = Failure(kind=FailureKind.CANCELLED, message=message, route=attempt.route)
         self._end_probe(attempt, "none")
         self._report_failure(attempt, attempt.failure)
         if attempt.has_emitted:
             self._emit(PartsRetracted(self.number, attempt.number, attempt.route))
-        self._end(_describe(exc) if exc is not None else "TimeoutError: past the deadline")
+        if exc is None or is_late:
+            self._end("TimeoutError: the step's deadline has passed")
+        else:
+            self._end(_describe(exc))
 
     def _fail(self, attempt: Attempt, exc: Exception) -> bool:
         """Take what an attempt raised; True if another attempt follows it.
@@ -210,12 +216,13 @@ class Step:
         attempt.failure = failure
         self._report_failure(attempt, failure)
         interrupts = self._config is not None and self._config.on_partial == "interrupt"
-        is_interrupted = attempt.has_emitted and interrupts
+        is_interrupted = attempt.has_emitted and interrupts and is_of_a_route(failure)
         if attempt.has_emitted and not is_interrupted:
             self._emit(PartsRetracted(self.number, attempt.number, attempt.route))
         decision = self._decide(attempt, failure)
         is_unsafe = attempt.tool is not None and not isinstance(decision, Stop)
         if is_unsafe or is_interrupted:
+            # The route is degraded as if every retry and swap were spent.
             decision = self._decide(attempt, failure, is_last=True)
         match decision:
             case Retry():

@@ -27,20 +27,21 @@ def what_to_raise(
         is_cut: Output was shown that cannot be taken back.
     """
     attempt = step.attempts[-1]
-    story = tell(step.attempts, stop.why, step.degraded)
     if is_unsafe and attempt.tool is not None:
-        message = (
-            f"the tool {attempt.tool!r} had run when the attempt failed, and another attempt might "
-            f"run it again: go on with a new step that sees its result; {story}"
-        )
+        story = tell(step.attempts, f"the tool {attempt.tool!r} had run", step.degraded)
+        message = f"{story}; go on with a new step that sees its result, lest it runs twice"
         return FallbackUnsafe(
             message, tool=attempt.tool, requested=step.requested, attempts=step.attempts
         )
     if is_cut:
-        message = f"output was shown before the attempt failed; {story}"
+        why = "its output was shown, and `onPartial` is 'interrupt'"
         return StreamInterrupted(
-            message, emitted=attempt.output, requested=step.requested, attempts=step.attempts
+            tell(step.attempts, why, step.degraded),
+            emitted=attempt.output,
+            requested=step.requested,
+            attempts=step.attempts,
         )
+    story = tell(step.attempts, stop.why, step.degraded)
     is_overflow = attempt.failure is not None and (
         attempt.failure.kind is FailureKind.CONTEXT_OVERFLOW
     )

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from ..provider.route import Route
     from .drill import Drill, PlayedTurn
 
-_ASCII = str.maketrans({"✗": "x", "✓": "+", "·": ".", "↳": ">", "░": "#", "│": "|"})
+_ASCII = str.maketrans({"✗": "x", "✓": "+", "·": ".", "↳": ">", "░": "#", "│": "|", "─": "-"})
 _STYLES = {
     "✗": "bold red",
     "✓": "bold green",
     "·": "yellow",
+    "─": "red",
     "↳": "cyan",
     "░": "dim red",
     "?": "cyan",
 }
-_LEGEND = "✗ failed  · a second's wait  ↳ swap  ░ degraded  ? probe  ✓ answered"
+_LEGEND = "✗ failed  · a second's wait, ─ silence  ↳ swap  ░ degraded  ? probe  ✓ answered"
 _PAUSE = 6
 """Columns that the time between two turns takes."""
 
@@ -54,6 +55,10 @@ class _Tracks:
             is_degraded = self.degraded_until.get(other, 0.0) > now
             rest = ("░" if is_degraded else " ") * len(marks)
             self.rows[other] = row + (marks if other == route else rest)
+
+    def columns(self, seconds: float) -> int:
+        """Say how many columns *seconds* take."""
+        return max(round(seconds / self.seconds_each), 0)
 
     def label(self, text: str) -> None:
         """Write *text* above what comes next."""
@@ -153,12 +158,11 @@ def _draw_turn(tracks: _Tracks, turn: PlayedTurn) -> None:
             case ProbeStarted():
                 arrow += "?"
             case AttemptFailed():
-                tracks.mark(event.route, f"{arrow}✗", at)
+                silence = "─" * tracks.columns(event.seconds - 1)
+                tracks.mark(event.route, f"{arrow}{silence}✗", at)
                 arrow, has_failed = "", True
             case Waiting():
-                tracks.mark(
-                    event.route, "·" * max(round(event.seconds / tracks.seconds_each), 1), at
-                )
+                tracks.mark(event.route, "·" * max(tracks.columns(event.seconds), 1), at)
             case RouteDegraded():
                 tracks.degraded_until[event.route] = at + event.seconds
             case Swapped():
@@ -203,10 +207,9 @@ class _Run:
 
 def _runs(turn: PlayedTurn) -> list[_Run]:
     runs: list[_Run] = []
-    waits: list[float] = []
     for _at, event in turn.events:
         if isinstance(event, Waiting):
-            waits.append(event.seconds)
+            runs[-1].waits.append(event.seconds)
         if not isinstance(event, AttemptFailed):
             continue
         last = runs[-1] if runs else None
@@ -214,8 +217,6 @@ def _runs(turn: PlayedTurn) -> list[_Run]:
             last.count += 1
         else:
             runs.append(_Run(event.route, event.failure))
-        runs[-1].waits += waits
-        waits = []
     return runs
 
 

@@ -102,7 +102,7 @@ def test_a_provider_can_be_added() -> None:
 
 
 REFUSED = [
-    pytest.param({"x": 1}, "['x'] is wrong, got 1", id="not an object"),
+    pytest.param({"x": 1}, "['x'] must be a table of settings, got 1", id="not an object"),
     pytest.param([], "is wrong, got a list", id="a list"),
     pytest.param({"x": {"apiKey": "sk-1"}}, "['x'].apiKey is not a setting", id="unknown key"),
     pytest.param({"x": {"timeouts": {"gap": 0}}}, ".timeouts.gap is wrong, got 0", id="zero"),

@@ -210,7 +210,7 @@ def test_a_long_message_is_cut_and_a_page_is_not_repeated() -> None:
     )
 
     assert len(cut.message) == 500
-    assert page.message == "answered 502 with no error object, but a text/html body"
+    assert page.message == "answered 502 with no error object, but a body of type text/html"
     assert text.message == "no upstream"
 
 

@@ -230,3 +230,47 @@ def test_the_route_tells_whose_facts_count() -> None:
 
     assert failure.kind is K.TOOL_CALL_MALFORMED
     assert failure.route == "groq/m"
+
+
+@pytest.mark.parametrize(
+    ("error", "route", "kind", "status"),
+    [
+        pytest.param(
+            SdkError(
+                "Overloaded",
+                status_code=200,
+                response=httpx.Response(200, request=REQUEST),
+                body={"type": "error", "error": {"type": "overloaded_error", "message": "no"}},
+            ),
+            "anthropic/claude-sonnet-5",
+            K.OVERLOADED,
+            529,
+            id="as the SDK of Anthropic raises it",
+        ),
+        pytest.param(
+            SdkError("no", body={"message": "no", "type": "server_error", "code": None}),
+            "openai-chat/gpt",
+            K.SERVER_ERROR,
+            500,
+            id="as the SDK of OpenAI raises it",
+        ),
+        pytest.param(
+            SdkError("no", body={"message": "no", "code": 429}),
+            "openrouter/x",
+            K.RATE_LIMIT,
+            429,
+            id="a number for a code",
+        ),
+        pytest.param(
+            SdkError("no", body={"choices": []}), "openrouter/x", K.UNKNOWN, None, id="no error"
+        ),
+        pytest.param(SdkError("no", body="Overloaded"), "openrouter/x", K.UNKNOWN, None, id="text"),
+    ],
+)
+def test_an_error_inside_a_stream_counts_by_its_own_words(
+    error: BaseException, route: str, kind: FailureKind, status: int | None
+) -> None:
+    """The SDKs raise it with the status of the answer, which was 200, or with none."""
+    failure = classify_exception(error, route=Route(route))
+
+    assert (failure.kind, failure.status) == (kind, status)

@@ -86,9 +86,26 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
             ["run", "hi", "--model", "anthropic/x"], {"SIDESTEP_PROVIDERS": "{"}, 2,
             "SIDESTEP_PROVIDERS is not JSON", id="broken providers",
         ),
+        pytest.param(["run", " ", "--model", "anthropic/x"], {}, 2, "PROMPT is empty", id="empty"),
         pytest.param(
-            ["stub", "--scenario", "nope.json"], {}, 2, "nope.json", id="no such scenario"
+            ["run", "hi", "--model", "openai/x"], {}, 2, "did you mean 'openai-chat'?", id="near"
         ),
+        pytest.param(
+            ["run", "hi", "--model", "anthropic/x"],
+            {"HTTP_PROXY": "::::", "NO_PROXY": "", "ANTHROPIC_API_KEY": "sk-x"}, 2,
+            "httpx cannot be set up from the environment", id="a proxy that cannot be",
+        ),
+        pytest.param(
+            ["run", "hi", "--model", "anthropic/x"], {"SIDESTEP_PROVIDERS": "@nope.json"}, 2,
+            "SIDESTEP_PROVIDERS (nope.json): it cannot be read", id="no file of providers",
+        ),
+        pytest.param(
+            ["stub", "--scenario", "nope"], {}, 2, "take one of auth-401", id="no such scenario"
+        ),
+        pytest.param(
+            ["stub", "--scenario", "."], {}, 2, "not a regular file", id="a folder for a scenario"
+        ),
+        pytest.param(["drill", "auth-401"], {"COLUMNS": "0"}, 0, "passed", id="no width"),
         pytest.param(["stub", "--port", "99999"], {}, 2, "--port", id="no such port"),
         pytest.param(
             ["stub", "--host", "256.1.1.1", "--port", "0"], {}, 2, "256.1.1.1", id="no such host"
@@ -199,7 +216,7 @@ def test_a_turn_is_moved_and_says_so(tmp_path: Path, *, as_json: bool) -> None:
         assert ran.stderr == ""
     else:
         assert ran.stdout == "Half an answer\nThe whole answer.\n"
-        assert "that is void" in ran.stderr
+        assert "the answer above is void" in ran.stderr
         assert re.search(rf"{PRIMARY} degraded until \d\d:\d\d:\d\d \(60 s\)", ran.stderr)
         assert f"switched to {SIBLING}, swap 1 of 2 (server_error 503" in ran.stderr
         assert f"answered by {SIBLING}" in ran.stderr
@@ -244,6 +261,107 @@ def test_a_broken_configuration_is_reported_and_the_turn_goes_on(tmp_path: Path)
     assert (ran.returncode, ran.stdout) == (0, "hello\n")
     assert ran.stderr.count("the fallback configuration is ignored") == 1
     assert "sk-secret" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "marks"),
+    [
+        pytest.param("Half an answer", 1, id="in a line"),
+        pytest.param("A line\n", 1, id="at the end of a line"),
+        pytest.param("", 0, id="nothing"),
+    ],
+)
+def test_an_answer_that_is_void_is_called_so(tmp_path: Path, text: str, marks: int) -> None:
+    half = {"text": text, "error": 401} if text else {"status": 401}
+    with stub("--scenario", scenario(tmp_path, {PRIMARY: half})) as url:
+        ran = run(
+            "run", "hi", "--model", PRIMARY,
+            SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
+        )  # fmt: skip
+
+    assert ran.returncode == 1
+    assert ran.stderr.count("the answer above is void: its attempt failed") == marks
+
+
+@pytest.mark.parametrize("mode", [[], ["--json"], ["--no-stream"]], ids=["text", "json", "held"])
+def test_an_answer_that_cannot_be_written_ends_the_turn_with_an_error(
+    tmp_path: Path, mode: list[str]
+) -> None:
+    answer = {"text": "word " * 1000}
+    with stub("--scenario", scenario(tmp_path, {PRIMARY: answer})) as url:
+        providers = httpx.get(f"{url}/_stub/providers").text
+        with Path("/dev/full").open("w") as full:
+            ran = subprocess.run(
+                [*SIDESTEP, "run", "hi", "--model", PRIMARY, *mode],
+                env=environment(SIDESTEP_PROVIDERS=providers),
+                stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=60, check=False,
+            )  # fmt: skip
+
+    assert ran.returncode == 1
+    assert ran.stderr == "Error: the output cannot be written (No space left on device)\n"
+
+
+@pytest.mark.parametrize("command", ["check", "drill --list", "drill auth-401", "--help"])
+def test_a_full_disk_is_named(command: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [*SIDESTEP, *command.split()], env=environment(),
+            stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=60, check=False,
+        )  # fmt: skip
+
+    assert ran.returncode == 1
+    assert ran.stderr == "Error: the output cannot be written (No space left on device)\n"
+
+
+def test_a_prompt_can_come_from_stdin(tmp_path: Path) -> None:
+    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
+        subprocess.run(
+            [*SIDESTEP, "run", "-", "--model", PRIMARY], input="Why?", encoding="utf-8",
+            env=environment(SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text),
+            capture_output=True, timeout=60, check=True,
+        )  # fmt: skip
+        (request,) = httpx.get(f"{url}/_stub/requests").json()
+
+    assert request["body"]["messages"] == [{"role": "user", "content": "Why?"}]
+
+
+def test_words_of_a_provider_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    error = {"status": 401, "body": {"error": {"code": 401, "message": "no \x1b[31mway\x07"}}}
+    with stub("--scenario", scenario(tmp_path, {PRIMARY: error})) as url:
+        ran = run(
+            "run", "hi", "--model", PRIMARY,
+            SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
+        )  # fmt: skip
+
+    assert "no �[31mway�" in ran.stderr
+
+
+def test_an_answer_in_a_pipe_is_not_altered(tmp_path: Path) -> None:
+    text = "\x1b[31mred\x1b[0m \u2028 and \u00e9\n"
+    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": text}})) as url:
+        ran = run(
+            "run", "hi", "--model", PRIMARY,
+            SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
+        )  # fmt: skip
+
+    assert ran.stdout == text
+
+
+def test_a_sibling_without_a_key_is_passed_over(tmp_path: Path) -> None:
+    siblings = {"fallbackModelsByModel": {PRIMARY: ["groq/x", SIBLING]}}
+    answers = {PRIMARY: {"status": 503}, SIBLING: {"text": "hello"}}
+    with stub("--scenario", scenario(tmp_path, answers)) as url:
+        providers = httpx.get(f"{url}/_stub/providers").json()
+        ran = run(
+            "run", "hi", "--model", PRIMARY, "--json", SIDESTEP_PROVIDERS=providers,
+            SIDESTEP_FALLBACK_CONFIG=MAP | siblings,
+        )  # fmt: skip
+
+    events = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert {"event": "CandidateSkipped", "step": 1, "route": "groq/x", "reason": "not served"} in (
+        events
+    )
+    assert events[-1]["route"] == SIBLING
 
 
 def test_ctrl_c_ends_a_turn_at_once_with_its_connection_closed(tmp_path: Path) -> None:

@@ -140,6 +140,10 @@ def test_an_entry_that_cannot_be_used_is_left_out_with_a_warning(
         ),
         pytest.param({"warnings": []}, "C001", "unknown key 'warnings'", id="a name of our own"),
         pytest.param(
+            {"CooldownSeconds": 5}, "C001", "'CooldownSeconds': write `cooldownSeconds`",
+            id="another case",
+        ),
+        pytest.param(
             {"cooldownSeconds": 5, "cooldown_seconds": 6}, "C007", "set in two spellings",
             id="two spellings",
         ),
@@ -279,10 +283,12 @@ def test_a_file_is_read_where_the_variable_names_one(tmp_path: Path, prefix: str
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        pytest.param("missing.json", "cannot read it (No such file or directory)", id="missing"),
+        pytest.param("missing.json", "it cannot be read (No such file or directory)", id="missing"),
         pytest.param("", "not a regular file", id="a folder"),
         pytest.param("binary", "not JSON", id="not text"),
         pytest.param("empty", "not JSON", id="empty"),
+        pytest.param("x" * 300, "it cannot be read (File name too long)", id="too long a name"),
+        pytest.param("binary/below", "it cannot be read (Not a directory)", id="below a file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, message: str) -> None:
@@ -362,7 +368,7 @@ def test_a_file_that_goes_away_switches_the_feature_off_and_back_on(
 
     assert while_away == [None, None]
     assert middleware.config is not None
-    assert caplog.text.count("cannot read it") == 1
+    assert caplog.text.count("cannot be read") == 1
 
 
 def test_zero_swaps_switch_the_feature_off_with_its_retry_cap() -> None:

@@ -191,7 +191,7 @@ async def test_a_drill_of_ones_own_is_judged_by_what_it_expects(
         pytest.param("primary", None, "there is no drill 'primary'", id="no such drill"),
         pytest.param("x.toml", "title =", "neither TOML nor", id="not TOML"),
         pytest.param("x.json", "{", "neither TOML nor, as *.json, JSON", id="not JSON"),
-        pytest.param("x.toml", 'title = "x"', "field required", id="nothing but a title"),
+        pytest.param("x.toml", 'title = "x"', "x.route is missing: write it", id="only a title"),
         pytest.param("x.toml", DRILL.replace("turns", "turn"), "turn", id="a typing mistake"),
         pytest.param(
             "x.toml", DRILL.replace('route = "openrouter/x"', 'route = "gpt"'),
@@ -203,6 +203,10 @@ async def test_a_drill_of_ones_own_is_judged_by_what_it_expects(
         ),
         pytest.param(
             "x.toml", DRILL + "pause = -1", "greater than or equal to 0", id="time running back"
+        ),
+        pytest.param(
+            "x.toml", DRILL.replace("Attempts = 0", 'Attempts = "0"'),
+            "`maxUpstreamRetryAttempts` must be a whole number", id="a void configuration",
         ),
     ],
 )  # fmt: skip

@@ -243,6 +243,37 @@ async def test_a_classifier_of_the_agents_own_comes_first(clock: VirtualClock) -
     assert [a.failure and a.failure.kind for a in step.attempts] == ["overloaded"] * 2 + [None]
 
 
+async def test_a_classifier_that_raises_is_logged_and_hides_no_failure(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_exc: Exception) -> None:
+        raise ZeroDivisionError
+
+    engine = Sidestep(
+        FallbackConfig(fallback_models_by_model={A: (B,)}, max_upstream_retry_attempts=0),
+        clock=clock,
+        classify=broken,
+    )
+
+    assert await take(engine.step(A), Agent({A: [Answer(503)], B: ["hello"]}).call) == "hello"
+    assert "`classify` raised on Answer" in caplog.text
+
+
+async def test_a_bug_after_output_was_shown_stays_the_agents_own(clock: VirtualClock) -> None:
+    engine = middleware(clock, on_partial="interrupt")
+
+    async def call() -> None:
+        async for attempt in engine.step(A):
+            async with attempt:
+                attempt.emitted("The answer is")
+                raise KeyError("messages")
+
+    with pytest.raises(KeyError):
+        await call()
+
+    assert engine.degraded.snapshot() == {}
+
+
 async def test_an_error_nobody_can_name_is_the_agents_own_business(clock: VirtualClock) -> None:
     """OmniRoute PR 4870: a local bug was counted as a fault of the provider."""
     agent = Agent({A: [KeyError("messages")], B: ["hello"]})
@@ -413,9 +444,10 @@ async def test_a_tool_that_ran_ends_the_step_and_is_named(clock: VirtualClock) -
                 attempt.tool_started("write_file")
                 raise Answer(503)
 
-    with pytest.raises(FallbackUnsafe, match="'write_file' had run") as caught:
+    with pytest.raises(FallbackUnsafe, match="the tool 'write_file' had run; ") as caught:
         await call()
 
+    assert "spent" not in str(caught.value)
     assert caught.value.tool == "write_file"
     assert len(step.attempts) == 1
     assert engine.degraded.snapshot() == {A: 60.0}
@@ -550,8 +582,8 @@ async def test_a_changed_configuration_holds_from_the_next_step_on(clock: Virtua
     assert agent.asked[:2] == [A, B]
 
 
-@pytest.mark.parametrize("route", ["gpt-5", "", "/x", "x/", "a b/c"])
-async def test_a_route_without_provider_or_model_is_refused(route: str) -> None:
+@pytest.mark.parametrize("route", ["gpt-5", "", "/x", "x/", "a b/c", None, 5])
+async def test_a_route_without_provider_or_model_is_refused(route: Any) -> None:
     with pytest.raises(ValueError, match='a route is written "provider/model", got'):
         Sidestep().step(route)
 

@@ -1,0 +1,39 @@
+"""Variables of the environment that hold JSON, or name a file that does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .error import ConfigError
+
+
+def named_path(text: str) -> Path | None:
+    """Return the file that ``@path`` names; None where *text* holds the JSON itself."""
+    text = text.strip()
+    return Path(os.path.expanduser(text[1:])) if text.startswith("@") else None
+
+
+def read_variable(text: str) -> str | bytes:
+    """Return the JSON that *text* holds, or that is in the file which it names.
+
+    Raises:
+        ConfigError: The file cannot be read.
+    """
+    path = named_path(text)
+    return text if path is None else read_file(path)
+
+
+def read_file(path: Path) -> bytes:
+    """Return what is in the file at *path*, without a byte order mark.
+
+    Raises:
+        ConfigError: It is no regular file, which might never end, or it cannot be read.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise ConfigError("it is not a regular file: name the file itself")
+        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    except OSError as error:
+        message = f"it cannot be read ({error.strerror}): name a file that can"
+        raise ConfigError(message) from None
