@@ -31,8 +31,6 @@ _STYLES = {
     "?": "cyan",
 }
 _LEGEND = "✗ failed  · a second's wait, ─ silence  ↳ swap  ░ degraded  ? probe  ✓ answered"
-_PAUSE = 6
-"""Columns that the time between two turns takes."""
 
 
 @dataclass(slots=True)
@@ -65,10 +63,13 @@ class _Tracks:
         self.head = self.head.ljust(self._width) + text
 
     def close(self, now: float) -> None:
-        """Make room for the label, and end the turn."""
-        missing = len(self.head) + 1 - self._width
-        self.mark(None, " " * max(missing, 0), now)
-        self.rows = {route: row + "│" for route, row in self.rows.items()}
+        """Make room for the label."""
+        self.mark(None, " " * max(len(self.head) - self._width, 0), now)
+
+    def divide(self) -> None:
+        """Draw a line between what was and what comes."""
+        if self._width:
+            self.rows = {route: row + "│" for route, row in self.rows.items()}
 
     @property
     def _width(self) -> int:
@@ -117,11 +118,12 @@ def _chart(width: int, turns: Sequence[PlayedTurn]) -> Iterator[Text]:
     is_beside = label + length <= width
     yield Text((" " * (label if is_beside else 2)) + tracks.head, style="dim")
     for route, row in tracks.rows.items():
+        painted = _painted(row.rstrip())
         if is_beside:
-            yield Text(route.ljust(label)) + _painted(row)
+            yield Text(route.ljust(label)) + painted
         else:
             yield Text(route)
-            yield Text("  ") + _painted(row)
+            yield Text("  ") + painted
 
 
 def _painted(row: str) -> Text:
@@ -138,9 +140,10 @@ def _routes(turns: Iterable[PlayedTurn]) -> Iterator[Route]:
 def _drawn(tracks: _Tracks, turns: Sequence[PlayedTurn]) -> _Tracks:
     for number, turn in enumerate(turns, 1):
         if turn.pause:
-            tracks.label(f"{turn.pause:g} s"[:_PAUSE])
-            tracks.mark(None, " " * _PAUSE, turn.started_at - turn.pause)
-            tracks.rows = {route: row + "│" for route, row in tracks.rows.items()}
+            tracks.divide()
+            tracks.label(f"{turn.pause:g} s")
+            tracks.close(turn.started_at - turn.pause)
+        tracks.divide()
         tracks.label(f"turn {number}")
         _draw_turn(tracks, turn)
         tracks.close(turn.ended_at)
@@ -180,12 +183,7 @@ def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
         (f"turn {number}", "bold"), f"  {turn.prompt}", (f"  {seconds:.1f} s", "dim")
     )
     for run in _runs(turn):
-        times = f", {run.count} times" if run.count > 1 else ""
-        waits = ", ".join(f"{wait:.1f}" for wait in run.waits)
-        waited = f", waiting {waits} s" if waits else ""
-        yield Text.assemble(
-            "  ", ("✗", "bold red"), f" {run.route}  {_short(run.failure)}{times}{waited}"
-        )
+        yield Text.assemble("  ", ("✗", "bold red"), f" {run.route}  {run.told()}")
     if turn.error is None:
         answered = turn.requests[-1].route if turn.requests else "?"
         text = shown(event for _at, event in turn.events)
@@ -204,6 +202,15 @@ class _Run:
     count: int = 1
     waits: list[float] = field(default_factory=list)
 
+    def told(self) -> str:
+        """Put what matters first: the provider's own words may be long."""
+        failure = self.failure
+        status = "" if failure.status is None else f" {failure.status}"
+        times = f", {self.count} times" if self.count > 1 else ""
+        waits = ", ".join(f"{wait:.1f}" for wait in self.waits)
+        waited = f", waiting {waits} s" if waits else ""
+        return f"{failure.kind}{status}{times}{waited}: {failure.message}"
+
 
 def _runs(turn: PlayedTurn) -> list[_Run]:
     runs: list[_Run] = []
@@ -218,11 +225,6 @@ def _runs(turn: PlayedTurn) -> list[_Run]:
         else:
             runs.append(_Run(event.route, event.failure))
     return runs
-
-
-def _short(failure: Failure) -> str:
-    text = str(failure)
-    return text if len(text) <= 90 else f"{text[:87]}..."
 
 
 def listing(drills: Iterable[Drill]) -> Table:
