@@ -14,6 +14,7 @@ import click
 
 from ..provider.error import ConfigError
 from ..provider.route import Route
+from . import interrupt
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -109,7 +110,7 @@ def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
 
     for warning in each.warnings:
         click.echo(f"{each.name}: {warning}", err=True)
-    turns = anyio.run(lambda: play(each, time_scale=time_scale or TIME_SCALE))
+    turns = interrupt.run(lambda: play(each, time_scale=time_scale or TIME_SCALE))
     complaints = judge(each, turns)
     if is_json:
         click.echo(json.dumps(report(each, turns, complaints), ensure_ascii=False))
@@ -176,7 +177,7 @@ def stub(*, host: str, port: int, scenario: str | None, is_json: bool) -> int:
     /openrouter/api/v1/chat/completions. GET /_stub/requests lists what came, GET /_stub/providers
     is what SIDESTEP_PROVIDERS needs to lead here.
     """
-    anyio.run(lambda: _serve(host, port, scenario, is_json=is_json))
+    interrupt.run(lambda: _serve(host, port, scenario, is_json=is_json))
     return 0
 
 

@@ -18,6 +18,7 @@ from ..provider.catalog import catalog, providers_from_env
 from ..provider.client import Client
 from ..provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.error import ProviderError
+from . import interrupt
 from .error import StepFailed
 from .event import (
     AttemptFailed,
@@ -97,7 +98,7 @@ def take_turn(
             raise output.error
 
     try:
-        anyio.run(turn)
+        interrupt.run(turn)
     except (ProviderError, StepFailed, TimeoutError) as error:
         if not is_json:
             click.echo(f"Error: {printable(_told(error))}", err=True)
