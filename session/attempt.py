@@ -76,14 +76,12 @@ class Attempt:
         Args:
             output: What was shown so far, for `StreamInterrupted.emitted`; the last one counts.
         """
-        if not self.has_ended:
-            self.has_emitted = True
-            self.output = output
+        self.has_emitted = True
+        self.output = output
 
     def tool_started(self, name: str) -> None:
         """Say that the tool *name* has begun, so that no further attempt may follow this one."""
-        if not self.has_ended:
-            self.tool = name
+        self.tool = name
 
     async def __aenter__(self) -> Self:
         if self.has_started:

@@ -330,6 +330,21 @@ def test_a_changed_file_is_read_again_and_clears_every_cooldown(tmp_path: Path) 
     assert middleware.degraded.snapshot() == {}
 
 
+def test_a_file_written_again_within_the_resolution_of_its_time_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "fallback.json"
+    path.write_text(environ(cooldownSeconds=7)[VARIABLE])
+    stamp = (time.time_ns(), time.time_ns(), 1, 1, 1)
+    monkeypatch.setattr("sidestep.session.source._stamp", lambda _path: stamp)
+    reader = ConfigReader({VARIABLE: f"@{path}"}, wall_clock=lambda: stamp[0] / 1e9)
+    seen = [reader.has_changed()]
+
+    path.write_text(environ(cooldownSeconds=8)[VARIABLE])
+
+    assert [*seen, reader.has_changed(), reader.has_changed()] == [True, True, False]
+
+
 def test_a_file_that_has_settled_is_read_again_only_after_a_change(tmp_path: Path) -> None:
     path, other = tmp_path / "fallback.json", tmp_path / "new.json"
     path.write_text(environ(cooldownSeconds=7)[VARIABLE])

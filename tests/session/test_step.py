@@ -366,6 +366,17 @@ async def test_a_cancelled_probe_gives_its_place_back(clock: VirtualClock) -> No
     assert engine.degraded.probe(A) is not None
 
 
+async def test_an_answer_forgets_every_failure_of_its_own_route_only(clock: VirtualClock) -> None:
+    """With both routes degraded a step starts on A as if there were no cooldown."""
+    engine = middleware(clock)
+    engine.degraded.degrade(A, cooldown=60)
+    engine.degraded.degrade(B, cooldown=60)
+
+    await take(engine.step(A), Agent({A: ["hello"]}).call)
+
+    assert engine.degraded.snapshot() == {B: 60.0}
+
+
 @pytest.mark.parametrize("where", ["wait", "request"])
 async def test_a_cancellation_ends_a_step_at_once_and_degrades_nothing(where: str) -> None:
     """With the real clock: the wait of 2 s would outlast the test's own limit of 1 s."""
