@@ -16,6 +16,7 @@ from .classify import has_error_object
 from .delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from .fact import kind_of_stop
 from .part import Part, Reasoning, Text, ToolCall, Usage
+from .template import Template
 from .wire import NOT_RUN, mapping, new_call_id, read_arguments, read_json, string
 
 if TYPE_CHECKING:
@@ -137,19 +138,14 @@ class _Block:
     redacted: str | None = None
     input: dict[str, Any] | None = None
     is_closed: bool = False
-    takes: str = ""
+    shown: type[TextDelta] | type[ReasoningDelta] = TextDelta
 
-    def __post_init__(self) -> None:
-        if self.kind in _SHOWN:
-            self.takes = f"{self.kind}_delta"
-
-    def add(self, delta: Mapping[str, Any]) -> Sequence[Delta]:
+    def add(self, text: object) -> Sequence[Delta]:
         """Take a further piece of text or thinking, and show it."""
-        text = delta[self.kind]
         if not text or not isinstance(text, str):
             return _NOTHING
         self.pieces.append(text)
-        return (_SHOWN[self.kind](text),)
+        return (self.shown(text),)
 
     def part(self) -> Part | None:
         """Return what came of it; None where that is nothing that can be kept."""
@@ -172,7 +168,6 @@ class _Block:
         if self.is_closed:
             return _NOTHING
         self.is_closed = True
-        self.takes = ""
         if self.kind != "tool_use":
             return _NOTHING
         text = "".join(self.pieces)
@@ -194,6 +189,7 @@ class Decoder:
         self._provider = provider
         self._order: list[_Block] = []
         self._at: dict[object, _Block] = {}
+        self._growing: tuple[_Block, Template] | None = None  # what takes the deltas of late
         self._stop: str | None = None
         self._detail = ""
 
@@ -219,6 +215,12 @@ class Decoder:
         Raises:
             ProviderError: It is an error, or cannot be read.
         """
+        if self._growing is not None:
+            block, template = self._growing
+            text = template.text_of(data)
+            if text:  # nearly every event
+                block.pieces.append(text)
+                return (block.shown(text),)
         try:
             value = from_json(data)
         except ValueError:
@@ -226,11 +228,7 @@ class Decoder:
         try:
             kind = value.get("type") or event.decode("utf-8", "replace")
             if kind == "content_block_delta":
-                delta = value["delta"]
-                block = self._at.get(value.get("index"))
-                if block is not None and block.takes == delta["type"]:  # nearly every event
-                    return block.add(delta)
-                return self._delta(value.get("index"), delta)
+                return self._delta(value.get("index"), value["delta"], data)
             return self._other(kind, value)
         except (AttributeError, KeyError, TypeError) as error:
             raise verdict.odd(error) from error
@@ -246,7 +244,7 @@ class Decoder:
         """
         if not (self.is_done or (is_clean and self._stop)):
             raise verdict.truncated()
-        kind = kind_of_stop(self._stop, provider=self._provider.name, wire="anthropic")
+        kind = kind_of_stop(self._stop, provider=self._provider, wire="anthropic")
         if kind is not None:
             raise verdict.failed_stop(kind, self._stop or "", self._detail)
         calls = [block for block in self._order if block.kind == "tool_use"]
@@ -267,13 +265,14 @@ class Decoder:
                 return {}
             raise verdict.unreadable(data) from None
 
-    def _delta(self, index: object, delta: dict[str, Any]) -> Sequence[Delta]:
-        """Read a delta that the block at *index* does not simply take."""
+    def _delta(self, index: object, delta: dict[str, Any], data: bytes) -> Sequence[Delta]:
         kind = string(delta.get("type")).removesuffix("_delta")
         block = self._at.get(index)
-        if kind in _SHOWN and (block is None or block.is_closed):
-            # A facade may announce no block, or give all of them one index.
-            return self._open(index, _Block(kind)).add(delta)
+        if kind in _SHOWN:
+            if block is None or block.is_closed:
+                # A facade may announce no block, or give all of them one index.
+                block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
+            return self._grow(block, delta[kind], data) if block.kind == kind else _NOTHING
         if block is None:
             return _NOTHING
         if kind == "input_json" and block.kind == "tool_use":
@@ -282,12 +281,21 @@ class Decoder:
             self._unshown(block.signature, delta["signature"])
         return _NOTHING
 
+    def _grow(self, block: _Block, text: object, data: bytes) -> Sequence[Delta]:
+        """Add *text* to *block*, and note in what form it came."""
+        if self._growing is None or self._growing[0] is not block:
+            self._growing = block, Template(lambda value: value["delta"][block.kind])
+        if isinstance(text, str):
+            self._growing[1].learn(data, text)
+        return block.add(text)
+
     def _unshown(self, pieces: list[str], text: object) -> None:
         if text and isinstance(text, str):
             pieces.append(text)
             self.unshown += 1
 
     def _other(self, kind: str, value: dict[str, Any]) -> Sequence[Delta]:
+        self._growing = None
         if kind == "content_block_start":
             return self._start(value.get("index"), value["content_block"])
         if kind == "content_block_stop":
@@ -302,7 +310,7 @@ class Decoder:
             self.model = string(message.get("model")) or None
             self._count(mapping(message.get("usage")))
         elif kind == "error" or has_error_object(value):
-            raise verdict.error_event(value, provider=self._provider.name, wire="anthropic")
+            raise verdict.error_event(value, provider=self._provider, wire="anthropic")
         return _NOTHING
 
     def _start(self, index: object, content: dict[str, Any]) -> Sequence[Delta]:
@@ -319,9 +327,9 @@ class Decoder:
         if kind not in _SHOWN:
             self._at[index] = _Block("skipped")
             return _NOTHING
-        block = self._open(index, _Block(kind))
+        block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
         self._unshown(block.signature, content.get("signature"))
-        return block.add({kind: content.get(kind)})
+        return block.add(content.get(kind))
 
     def _open(self, index: object, block: _Block) -> _Block:
         self._at[index] = block

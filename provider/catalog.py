@@ -8,22 +8,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import urlsplit
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    field_validator,
-)
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
 
 from .error import ConfigError
+from .own_fact import FailureSettings
+from .setting import SETTINGS
 from .variable import named_path, read_variable
-from .wire import Wire, read_json
+from .wire import SPOKEN, Wire, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from .fact import Fact
 
 VARIABLE = "SIDESTEP_PROVIDERS"
 
@@ -53,6 +49,7 @@ class Provider:
         api_key_env: The environment variable that holds the key; None where none is needed.
         boundary: Where its data may go, in the operator's own word; None says nothing.
         context_window: Tokens that a request and its answer may take; None is unknown.
+        failures: What its failures mean beyond what we know, or in spite of it; read first.
     """
 
     name: str
@@ -62,6 +59,7 @@ class Provider:
     timeouts: Timeouts = Timeouts()
     boundary: str | None = None
     context_window: int | None = None
+    failures: tuple[Fact, ...] = ()
 
 
 # Source: each provider's API reference, read on 2026-11-29.
@@ -80,32 +78,24 @@ _KNOWN = (
 _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(
-        strict=True,
-        frozen=True,
-        extra="forbid",
-        alias_generator=to_camel,
-        populate_by_name=True,
-        hide_input_in_errors=True,
-        defer_build=True,  # most programs import us without ever configuring a provider
-    )
-
-
-class TimeoutSettings(_Settings):
+class TimeoutSettings(BaseModel):
     """The deadlines to change, in seconds; None keeps what is there."""
+
+    model_config = SETTINGS
 
     connect: _Seconds | None = None
     first_event: _Seconds | None = None
     gap: _Seconds | None = None
 
 
-class ProviderSettings(_Settings):
+class ProviderSettings(BaseModel):
     """What a configuration says about one provider, in camelCase or snake_case.
 
     What it leaves out stays as it is for a provider that we know. Only ``apiKeyEnv`` may be
     null: it means that no key is needed.
     """
+
+    model_config = SETTINGS
 
     wire: Wire | None = None
     base_url: str | None = None
@@ -113,6 +103,16 @@ class ProviderSettings(_Settings):
     timeouts: TimeoutSettings | None = None
     boundary: str | None = None
     context_window: Annotated[int, Field(gt=0)] | None = None
+    failures: list[FailureSettings] = Field(default_factory=list)
+
+    @field_validator("wire")
+    @classmethod
+    def _is_spoken(cls, value: Wire | None) -> Wire | None:
+        if value is not None and value not in SPOKEN:
+            raise ValueError(
+                f"sidestep reads {value!r} but cannot ask in it yet; use one of {', '.join(SPOKEN)}"
+            )
+        return value
 
     @field_validator("base_url")
     @classmethod
@@ -221,7 +221,7 @@ def _path(
         if isinstance(step, str) and step in fields:
             where += f".{step}"
             model = _model_in(fields[step].annotation) or model
-        elif step is loc[-1] and len(loc) > 1:
+        elif isinstance(step, str) and step is loc[-1] and len(loc) > 1:
             where += f".{step}"
         else:
             where += f"[{step!r}]"
@@ -251,7 +251,7 @@ def _added(name: str, settings: ProviderSettings) -> Provider:
         missing = "wire" if settings.wire is None else "baseUrl"
         raise ConfigError(
             f"providers[{name!r}] has no {missing}: a provider that sidestep does not know needs "
-            f"`wire` (one of {', '.join(get_args(Wire))}) and `baseUrl`"
+            f"`wire` (one of {', '.join(SPOKEN)}) and `baseUrl`"
         )
     return Provider(name, settings.wire, settings.base_url, None)
 
@@ -262,6 +262,8 @@ def _changed(provider: Provider, settings: ProviderSettings) -> Provider:
         for name in ("wire", "base_url", "boundary", "context_window")
         if getattr(settings, name) is not None
     }
+    if settings.failures:
+        changes["failures"] = tuple(failure.fact() for failure in settings.failures)
     if "api_key_env" in settings.model_fields_set:
         changes["api_key_env"] = settings.api_key_env
     if settings.timeouts is not None:

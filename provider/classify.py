@@ -1,23 +1,28 @@
 """What a provider said went wrong, to a `Failure`.
 
-The facts of `fact.py` are read in order: money, overflow, a rejected history, filter and refusal,
-the rest; where none fits, the status decides. Inside a stream that is never the 200 it came with,
-but what the error's own type or code stands for.
+The facts of the tables are read in order: those of the configuration, money, overflow, a rejected
+history, filter and refusal, the rest; where none fits, the status decides. Inside a stream that is
+never the 200 it came with, but what the error's own type or code stands for.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING
 
-from .fact import kind_of_status, tables_of, walk
+from .fact import kind_of_status, own_facts, walk
+from .fact_table import tables_of, tables_of_upstream
 from .failure import Failure, FailureKind, Stage
-from .retry_after import retry_after
-from .wire import mapping, read_json, string
+from .report import read_body, read_reports
+from .retry_after import read_wait
+from .wire import mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from .fact import Facts
+    from .catalog import Provider
+    from .fact import Fact, Facts
+    from .report import Report
     from .route import Route
     from .wire import Wire
 
@@ -25,6 +30,8 @@ BODY_LIMIT = 65_536
 """Bytes of an error's body that are read at most."""
 
 _MESSAGE = 500  # characters of a message that are kept
+_AGGREGATED = frozenset({"error_type", "provider_name", "provider_code"})
+_TELLING = ("error_code", "code", "error_type", "type", "reason", "rpc")
 
 
 def classify_response(
@@ -32,7 +39,7 @@ def classify_response(
     headers: Mapping[str, str],
     body: bytes,
     *,
-    provider: str,
+    provider: Provider | str,
     wire: Wire,
     route: Route | None = None,
     now: float | None = None,
@@ -42,24 +49,24 @@ def classify_response(
     Args:
         headers: With names in lower case, or a mapping that does not care.
         body: As much of it as was read; anything at all may stand there.
+        provider: Whose it is. A name will do, but the configuration can say what its failures
+            mean, and a provider that we do not know is looked up by its address.
         now: Epoch seconds, which an HTTP date without an own ``date`` is counted from.
     """
-    try:
-        value = read_json(body[:BODY_LIMIT])
-    except ValueError:
-        value = None
+    value, form = read_body(body[:BODY_LIMIT])
     is_success = 200 <= status < 300
-    failure = classify_error_object(
-        value,
+    reports = read_reports(value, form=form, headers=headers)
+    failure = _classify(
+        reports,
         provider=provider,
         wire=wire,
         status=None if is_success else status,
         stage=Stage.STREAM if is_success else Stage.RESPONSE,
-        route=route,
+        headers=headers,
+        now=now,
     )
-    if not failure.message:
-        failure.message = _described(status, headers, body)
-    failure.retry_after = retry_after(headers, now=now)
+    failure.route = route
+    failure.message = failure.message or _described(status, headers, body)
     failure.request_id = request_id_of(headers) or failure.request_id
     return failure
 
@@ -67,7 +74,7 @@ def classify_response(
 def classify_error_object(
     value: object,
     *,
-    provider: str,
+    provider: Provider | str,
     wire: Wire,
     status: int | None = None,
     stage: Stage = Stage.STREAM,
@@ -79,41 +86,33 @@ def classify_error_object(
         value: The whole JSON value it stands in, whatever its shape.
         status: That of the answer; None in a stream, whose own types and codes give one.
     """
-    tables = tables_of(provider, wire)
-    report = read_report(value)
-    if status is None:
-        status = _effective_status(report, tables)
-    report["status"] = str(status)
-    fact = next((fact for fact in walk(tables) if fact.fits(report)), None)
-    kind = kind_of_status(status) if fact is None else fact.kind
-    if kind is FailureKind.UNKNOWN and stage is Stage.STREAM:
-        kind = FailureKind.SERVER_ERROR  # it broke off an answer, in words that we do not know
-    return Failure(
-        kind=kind,
-        message=shorten(report["message"]),
-        status=status,
-        code=_code(report, status),
-        stage=stage,
-        route=route,
-        request_id=report["request_id"] or None,
-        is_capacity=fact is not None and fact.is_capacity,
+    failure = _classify(
+        read_reports(value), provider=provider, wire=wire, status=status, stage=stage, headers={}
     )
+    failure.route = route
+    return failure
 
 
 def has_error_object(value: object) -> bool:
     """Say whether what came with a 200, a body or an event, tells of an error."""
+    if isinstance(value, list):
+        return any(has_error_object(item) for item in value[:2])
     top = mapping(value)
     kind = top.get("type")
     return (
         bool(top.get("error"))
         or "error" in (kind, top.get("object"))
-        or (isinstance(kind, str) and kind.endswith("_error"))
+        or (isinstance(kind, str) and (kind.endswith("_error") or kind == "response.failed"))
+        or top.get("success") is False
+        or mapping(top.get("base_resp")).get("status_code") not in (None, 0, "0")
+        or (0 < len(top) <= 2 and any(name.endswith("Exception") for name in top))
     )
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
     """Return the provider's id of a request, for its support desk."""
-    return headers.get("request-id") or headers.get("x-request-id")
+    names = ("request-id", "x-request-id", "x-amzn-requestid")
+    return next((value for name in names if (value := headers.get(name))), None)
 
 
 def shorten(text: str, limit: int = _MESSAGE) -> str:
@@ -122,67 +121,129 @@ def shorten(text: str, limit: int = _MESSAGE) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def _effective_status(report: Mapping[str, str], tables: tuple[Facts, ...]) -> int | None:
+def _classify(
+    reports: Sequence[Report],
+    *,
+    provider: Provider | str,
+    wire: Wire,
+    status: int | None,
+    stage: Stage,
+    headers: Mapping[str, str],
+    now: float | None = None,
+) -> Failure:
+    spoken = _spoken(reports, provider, wire)
+    if status is None:
+        status = _effective_status(spoken)
+    named = "none" if status is None else str(status)
+    spoken = [(report.plus("status", named), tables) for report, tables in spoken]
+    decided = _decisive(spoken, own_facts(provider))
+    kind = kind_of_status(status, spoken[0][1]) if decided is None else decided[0].kind
+    if kind is FailureKind.UNKNOWN and stage is Stage.STREAM:
+        kind = FailureKind.SERVER_ERROR  # it broke off an answer, in words that we do not know
+    wait, reset_at = read_wait(kind, headers, spoken, now=now)
+    return Failure(
+        kind=kind,
+        message=shorten(_worded(reports)),
+        status=status,
+        code=_code([report for report, _ in spoken], status),
+        retry_after=wait,
+        reset_at=reset_at,
+        stage=stage,
+        request_id=next((report.request_id for report in reports if report.request_id), None),
+        is_capacity=decided is not None and decided[0].is_capacity,
+        should_retry=_should_retry(headers),
+        because=_because(decided, status),
+    )
+
+
+def _spoken(
+    reports: Sequence[Report], provider: Provider | str, wire: Wire
+) -> list[tuple[Report, tuple[Facts, ...]]]:
+    """Put next to each report the tables to read it by, the most telling one first.
+
+    That is the innermost; but an aggregator has words of its own, and an inner body is that of
+    the provider which it names.
+    """
+    tables = tables_of(provider, wire)
+    spoken = []
+    for report in reports:
+        spoken.append((_coded(report, tables), tables))
+        upstream = report.word("provider_name")
+        if upstream:
+            tables = tables_of_upstream(upstream, wire)
+    is_aggregated = _AGGREGATED.intersection(reports[0].words)
+    return spoken if is_aggregated else spoken[::-1]
+
+
+def _coded(report: Report, tables: tuple[Facts, ...]) -> Report:
+    """Add the code that some providers write into their message."""
+    for table in tables:
+        for pattern in table.coded:
+            found = re.match(pattern, report.message)
+            if found is not None and found["code"] not in report.words.get("code", ()):
+                return report.plus("code", found["code"])
+    return report
+
+
+def _decisive(
+    spoken: Sequence[tuple[Report, tuple[Facts, ...]]], own: tuple[Fact, ...]
+) -> tuple[Fact, Report] | None:
+    """Return the first fact that fits, and what it fits."""
+    for fact in own:
+        for report, _ in spoken:
+            if fact.fits(report):
+                return fact, report
+    return next((pair for pair in walk(*spoken) if pair[0].fits(pair[1])), None)
+
+
+def _effective_status(spoken: Sequence[tuple[Report, tuple[Facts, ...]]]) -> int | None:
     """Return the status that an error in a stream stands for, from its own words."""
-    for name in ("status_code", "code"):
-        number = report[name]
-        if len(number) == 3 and number.isdecimal() and "400" <= number <= "599":
-            return int(number)
-    for name in ("error_code", "code", "error_type", "type"):
-        for table in tables:
-            if report[name] in table.statuses:
-                return table.statuses[report[name]]
+    for report, tables in spoken:
+        if report.status is not None:
+            return report.status
+        for name in (*_TELLING, "provider_code"):
+            for word in report.words.get(name, ()):
+                for table in tables:
+                    if word in table.statuses:
+                        return table.statuses[word]
     return None
 
 
-def _code(report: Mapping[str, str], status: int | None) -> str | None:
+def _code(reports: Sequence[Report], status: int | None) -> str | None:
     """Return the provider's most telling word; a code that only repeats the status is none."""
-    for name in ("error_code", "code", "error_type", "type"):
-        if report[name] and report[name] != str(status):
-            return report[name]
+    for report in reports:
+        for name in _TELLING:
+            for word in report.words.get(name, ()):
+                if word != str(status):
+                    return word
     return None
 
 
-def read_report(value: object) -> dict[str, str]:
-    """Lay out flat what an error object says; what it does not say is empty."""
-    if isinstance(value, list) and value:
-        value = value[0]
-    top = mapping(value)
-    inner = top.get("error")
-    error = mapping(inner) or top
-    metadata, details = mapping(error.get("metadata")), mapping(error.get("details"))
-    return {
-        "message": _said(error.get("message") or error.get("detail") or inner),
-        "type": string(error.get("type")),
-        "code": _written(error.get("code")),
-        "error_code": string(details.get("error_code")),
-        "error_type": string(metadata.get("error_type")),
-        "reason": string(metadata.get("reason")),
-        "limit_source": string(metadata.get("limit_source")),
-        "status_code": _written(error.get("status_code") or top.get("status_code")),
-        "request_id": string(top.get("request_id")),
-    }
+def _worded(reports: Sequence[Report]) -> str:
+    """Return what was said, with what a body inside it adds."""
+    said = ""
+    for report in reports:
+        text = report.message
+        if said in text or "{" in said:
+            said = text or said
+        elif text and text not in said:
+            said = f"{said}: {text}"
+    return said
 
 
-def _said(value: object) -> str:
-    """Return the words of a message; of a list of complaints not the input that they repeat."""
-    if isinstance(value, str):
-        return value
-    details = mapping(value).get("detail", value)
-    if not isinstance(details, list):
-        return ""
-    return "; ".join(string(mapping(detail).get("msg")) for detail in details)
+def _because(decided: tuple[Fact, Report] | None, status: int | None) -> str:
+    if decided is not None:
+        fact, report = decided
+        return fact.because(report)
+    return "" if status is None else f"status {status}"
 
 
-def _written(value: Any) -> str:
-    return "" if value is None or isinstance(value, bool) else str(value)
+def _should_retry(headers: Mapping[str, str]) -> bool | None:
+    return {"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower())
 
 
 def _described(status: int, headers: Mapping[str, str], body: bytes) -> str:
     """Say what an answer without an error object was; a page of HTML is not repeated."""
     kind = headers.get("content-type", "").partition(";")[0].strip()
-    said = body[: 4 * _MESSAGE].decode("utf-8", "replace").strip()
-    if kind == "text/plain" and said and not said.startswith("<"):
-        return shorten(said)
     form = f"a body of type {kind or 'unknown'}" if body.strip() else "an empty body"
     return f"answered {status} with no error object, but {form}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from .catalog import catalog, providers_from_env
 from .error import ConfigError
 from .reply import Reply
+from .wire import SPOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,9 +64,9 @@ class Client:
     def serves(self, route: Route) -> bool:
         """Say whether *route* can be asked: its provider is known, and so is the key it wants."""
         provider = self._providers.get(route.provider)
-        return provider is not None and (
-            provider.api_key_env is None or self._key(provider) is not None
-        )
+        if provider is None or provider.wire not in SPOKEN:
+            return False
+        return provider.api_key_env is None or self._key(provider) is not None
 
     def _key(self, provider: Provider) -> str | None:
         return self._environ.get(provider.api_key_env or "", "").strip() or None
@@ -74,13 +75,18 @@ class Client:
         """Ask *route* to go on with *conversation*.
 
         Raises:
-            ConfigError: The provider of *route* is not known.
+            ConfigError: The provider of *route* is not known, or its wire is not spoken yet.
         """
         provider = self._providers.get(route.provider)
         if provider is None:
             raise ConfigError(
                 f"route {route!r} has a provider that is not known: take one of "
                 f"{', '.join(sorted(self._providers))}, or add it to `providers`"
+            )
+        if provider.wire not in SPOKEN:
+            raise ConfigError(
+                f"route {route!r} is at a provider with the wire {provider.wire!r}, in which "
+                f"sidestep cannot ask yet: use one of {', '.join(SPOKEN)}"
             )
         return Reply(
             self._transport,

@@ -63,6 +63,9 @@ class Failure:
         request_id: The provider's id of the request, for its support desk.
         is_capacity: The provider has no room for this model at all, so that waiting on the same
             route is the slow way out.
+        should_retry: What the provider itself says of asking this route again; None if nothing.
+        because: What decided on the kind, in words: a type, a code, a status; empty where the
+            message says it.
         cause: The exception behind it.
     """
 
@@ -76,6 +79,8 @@ class Failure:
     route: Route | None = None
     request_id: str | None = None
     is_capacity: bool = False
+    should_retry: bool | None = None
+    because: str = ""
     cause: BaseException | None = None
 
     @property

@@ -7,204 +7,204 @@ whether an answer hangs on the exception, and the error number of the operating 
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from .catalog import catalog
-from .classify import classify_error_object, classify_response, shorten
+from . import foreign_answer, foreign_table
 from .error import ProviderError
 from .failure import Failure, FailureKind, Stage
-from .wire import write_json
+from .foreign_answer import Asked, is_named, peek, roots_of, worded
+from .foreign_table import Meaning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .catalog import Provider
     from .route import Route
-    from .wire import Wire
 
 _DEEPEST = 16  # links of a chain of causes that are followed
 
-_CANCELLED = frozenset({"CancelledError", "Cancelled"})
-_TRANSPORTS = frozenset({"httpx", "httpx2", "httpcore", "httpcore2"})
-
-_K, _S = FailureKind, Stage
-
-# Source: the exception hierarchies of httpx 0.28 and httpx2 2.16.
-_TRANSPORT: Mapping[str, tuple[FailureKind, str | None, Stage]] = {
-    "ConnectTimeout": (_K.TIMEOUT, None, _S.CONNECT),
-    "ReadTimeout": (_K.TIMEOUT, None, _S.RESPONSE),
-    "WriteTimeout": (_K.TIMEOUT, None, _S.RESPONSE),
-    # Our own pool is full; no provider is to blame.
-    "PoolTimeout": (_K.UNKNOWN, "pool_timeout", _S.CONNECT),
-    "ConnectError": (_K.NETWORK, None, _S.CONNECT),
-    "ProxyError": (_K.NETWORK, None, _S.CONNECT),
-    "ReadError": (_K.NETWORK, "reset", _S.RESPONSE),
-    "WriteError": (_K.NETWORK, "reset", _S.RESPONSE),
-    "CloseError": (_K.NETWORK, "reset", _S.RESPONSE),
-    "RemoteProtocolError": (_K.NETWORK, "reset", _S.RESPONSE),
-    "DecodingError": (_K.SERVER_ERROR, None, _S.RESPONSE),
-}
-
-# The system's own errors, which say why a connection failed.
-_SYSTEM: Mapping[str, str] = {
-    "ConnectionRefusedError": "refused",
-    "gaierror": "no_such_host",
-    "SSLError": "tls",
-    "ConnectionResetError": "reset",
-    "ConnectionAbortedError": "reset",
-    "BrokenPipeError": "reset",
-}
-
-_NETWORK_ERRNOS = frozenset(
-    {errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET, errno.EHOSTDOWN, errno.EHOSTUNREACH}
-)
-
-_PROVIDER_OF_SDK: Mapping[str, str] = {
-    "anthropic": "anthropic",
-    "openai": "openai-chat",
-    "groq": "groq",
-    "cerebras": "cerebras",
-    "mistralai": "mistral",
-}
-
 
 def classify_exception(
-    error: BaseException, *, route: Route | None = None, now: float | None = None
+    error: BaseException,
+    *,
+    route: Route | None = None,
+    provider: Provider | None = None,
+    now: float | None = None,
 ) -> Failure:
     """Name the failure behind *error*, an exception of any library.
 
-    The exception itself is asked first, then what caused it, and so on. `FailureKind.UNKNOWN`
-    without a status means that it looks like nothing that a provider or a network does.
+    The exception itself is asked first, then what caused it, and so on; a slip in the handling
+    of another exception, such as a `KeyError`, is not followed to that, for it is a bug. In a
+    group one bug makes all of it a bug; else the failure counts that would come again, then the
+    one with the longest wait, then the first. Cancellations count where nothing else is there.
+
+    Returns:
+        `FailureKind.UNKNOWN` without a status for what looks like nothing that a provider or a
+        network does.
 
     Args:
         route: Whose facts to read an answer by; None tells the provider from the SDK, if it can.
+        provider: The same, with what the configuration says of it; None looks the route's up.
         now: Epoch seconds, which an HTTP date without an own ``date`` is counted from.
     """
-    for link in _chain(error):
-        failure = _own(link) or _answered(link, route, now) or _told(link, route) or _broken(link)
+    asked = Asked(route=route, provider=provider, now=now)
+    failure, is_own = _name(error, asked, set())
+    failure.route = failure.route or route
+    if not is_own:
+        failure.cause = error
+    return failure
+
+
+def _name(error: BaseException, asked: Asked, seen: set[int]) -> tuple[Failure, bool]:
+    """Name the failure behind *error*, and say whether it is one of ours."""
+    links: list[BaseException] = []
+    for link in _chain(error, seen):
+        links.append(link)
+        if isinstance(link, ProviderError):
+            return link.failure, True
+        if isinstance(link, BaseExceptionGroup):
+            return _grouped(link, asked, seen)
+        if _is_translated(link):
+            continue
+        failure = foreign_answer.read(link, asked) or _broken(link)
         if failure is not None:
-            failure.route = failure.route or route
-            if not isinstance(link, ProviderError):
-                failure.cause = error
-            return failure
-    return Failure(kind=FailureKind.UNKNOWN, message=_worded(error), route=route, cause=error)
+            return _refined(failure, links), False
+    for link in reversed(links):
+        failure = _translated(link, asked)
+        if failure is not None:
+            if any(is_named(link, "MidStreamFallbackError") for link in links):
+                _move_into_stream(failure)
+            return _refined(failure, links), False
+    return Failure(kind=FailureKind.UNKNOWN, message=worded(error)), False
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Go from *error* to its causes, also through groups; each once, and not for ever."""
-    waiting, seen = [error], set[int]()
+def _chain(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
+    """Go from *error* to its causes; each once, and not for ever."""
+    waiting = [error]
     while waiting and len(seen) < _DEEPEST:
         link = waiting.pop(0)
         if id(link) in seen:
             continue
         seen.add(id(link))
         yield link
-        if isinstance(link, BaseExceptionGroup):
-            waiting += link.exceptions
+        original = peek(link, "original_exception")
+        if isinstance(original, BaseException):
+            waiting.append(original)
         if link.__cause__ is not None:
             waiting.append(link.__cause__)
-        elif link.__context__ is not None and not link.__suppress_context__:
+        elif link.__context__ is not None and not (link.__suppress_context__ or _is_slip(link)):
             waiting.append(link.__context__)
 
 
-def _own(error: BaseException) -> Failure | None:
-    return error.failure if isinstance(error, ProviderError) else None
+def _is_slip(error: BaseException) -> bool:
+    return type(error).__module__ == "builtins" and isinstance(error, foreign_table.BUGS)
 
 
-def _answered(error: BaseException, route: Route | None, now: float | None) -> Failure | None:
-    """Read the answer that hangs on the exception of an SDK, if one does."""
-    response = _peek(error, "response")
-    status = _peek(error, "status_code")
-    if not _is_status(status):
-        status = _peek(response, "status_code")
-    if not isinstance(status, int) or not _is_status(status):
-        return None
-    body = _body(error, response)
-    provider, wire = _speaker(error, route, body)
-    failure = classify_response(
-        status, _headers(error, response), body, provider=provider, wire=wire, route=route, now=now
-    )
-    if not body:
-        failure.message = _worded(error)
-    named = _peek(error, "request_id")
-    failure.request_id = failure.request_id or (named if isinstance(named, str) else None)
+def _grouped(
+    group: BaseExceptionGroup[BaseException],
+    asked: Asked,
+    seen: set[int],
+) -> tuple[Failure, bool]:
+    """Choose the failure in *group* that counts."""
+    named = [_name(leaf, asked, set(seen)) for leaf in group.exceptions]
+    for failure, is_own in named:
+        if failure.kind is FailureKind.UNKNOWN and failure.status is None:
+            return failure, is_own
+    failed = [each for each in named if each[0].kind is not FailureKind.CANCELLED]
+    return max(failed or named, key=lambda each: _weight(each[0]))
+
+
+def _weight(failure: Failure) -> tuple[bool, float]:
+    return failure.kind not in foreign_table.PASSING, failure.retry_after or 0.0
+
+
+def _refined(failure: Failure, links: list[BaseException]) -> Failure:
+    """Add to *failure* what the SDK knew when it wrapped the exception that tells of it."""
+    meanings = [meaning for link in links if (meaning := _meaning(link)) is not None]
+    if failure.kind is FailureKind.BAD_REQUEST:
+        kinds = (meaning.kind for meaning in meanings if meaning.kind in foreign_table.REFINED)
+        failure.kind = next(kinds, failure.kind)
+    if any(peek(link, "in_stream") is True for link in links):
+        _move_into_stream(failure)
     return failure
 
 
-def _told(error: BaseException, route: Route | None) -> Failure | None:
-    """Read the error object that an SDK found inside a stream, whose own status was 200."""
-    body = _peek(error, "body")
-    if not isinstance(body, Mapping) or not (body.get("error") or body.get("message")):
+def _move_into_stream(failure: Failure) -> None:
+    """Say of a *failure* what our client says where an answer had begun."""
+    if failure.stage is Stage.RESPONSE:
+        failure.stage = Stage.STREAM
+    if failure.kind is FailureKind.NETWORK:
+        failure.kind, failure.stage = FailureKind.TRUNCATED, Stage.END
+
+
+def _is_translated(error: BaseException) -> bool:
+    """Say whether *error* is a translation, which may say less than what it was made from."""
+    is_original = foreign_table.TRANSPORTS.intersection(roots_of(error))
+    root = type(error).__module__.partition(".")[0]
+    return root == foreign_table.TRANSLATOR and not is_original
+
+
+def _translated(error: BaseException, asked: Asked) -> Failure | None:
+    """Read what an SDK alone says, by the name of its exception and then by its status."""
+    meaning = _meaning(error)
+    is_lost = meaning is not None and meaning.kind in {FailureKind.TIMEOUT, FailureKind.NETWORK}
+    failure = None if is_lost else foreign_answer.read(error, asked)
+    if failure is not None or meaning is None:
+        return failure
+    return _meant(error, meaning)
+
+
+def _meaning(error: BaseException) -> Meaning | None:
+    if not foreign_table.SDKS.intersection(roots_of(error)):
         return None
-    provider, wire = _speaker(error, route, _body(error, None))
-    return classify_error_object(body, provider=provider, wire=wire, route=route)
+    known = foreign_table.BY_SDK
+    return next((known[name] for name in _names(error) if name in known), None)
 
 
-def _is_status(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 300 <= value <= 599
-
-
-def _headers(*owners: object) -> dict[str, str]:
-    for owner in owners:
-        headers = _peek(owner, "headers")
-        if isinstance(headers, Mapping):
-            return {str(name).lower(): str(value) for name, value in headers.items()}
-    return {}
-
-
-def _body(error: BaseException, response: object) -> bytes:
-    """Return the answer's body as it came; an SDK may keep only what it has parsed."""
-    for value in (
-        _peek(response, "content"),
-        _peek(error, "body"),
-        _peek(response, "text"),
-    ):
-        if isinstance(value, bytes | str) and value:
-            return value if isinstance(value, bytes) else value.encode("utf-8", "replace")
-        if isinstance(value, Mapping):
-            with suppress(Exception):
-                return write_json(dict(value))
-    return b""
-
-
-def _speaker(error: BaseException, route: Route | None, body: bytes) -> tuple[str, Wire]:
-    """Tell whose answer it is: the route's provider, or else that of the SDK."""
-    name = route.provider if route is not None else ""
-    if not name:
-        name = next((_PROVIDER_OF_SDK.get(root, "") for root in _roots(error)), "")
-    known = catalog().get(name)
-    if known is not None:
-        return known.name, known.wire
-    is_anthropic = b'"type":"error"' in body.replace(b" ", b"")
-    return name, "anthropic" if is_anthropic else "openai-chat"
+def _meant(error: BaseException, meaning: Meaning) -> Failure:
+    return Failure(kind=meaning.kind, message=worded(error), code=meaning.code, stage=meaning.stage)
 
 
 def _broken(error: BaseException) -> Failure | None:
-    """Name what the transport says."""
-    names = [cls.__name__ for cls in type(error).__mro__]
-    if _CANCELLED.intersection(names):
+    """Name what the transport or the system says."""
+    names = _names(error)
+    if foreign_table.CANCELLED.intersection(names):
         return Failure(kind=FailureKind.CANCELLED, message="cancelled")
-    if _TRANSPORTS.intersection(_roots(error)):
-        known = next((_TRANSPORT[name] for name in names if name in _TRANSPORT), None)
-        return None if known is None else _transported(error, *known)
+    if foreign_table.TRANSPORTS.intersection(roots_of(error)):
+        known = foreign_table.BY_TRANSPORT
+        meaning = next((known[name] for name in names if name in known), None)
+        return None if meaning is None else _transported(error, meaning)
     if isinstance(error, TimeoutError):
-        return Failure(kind=FailureKind.TIMEOUT, message=_worded(error))
-    is_network = isinstance(error, OSError) and error.errno in _NETWORK_ERRNOS
-    code = _code_in(names)
+        return _transported(error, Meaning(FailureKind.TIMEOUT))
+    if _passes(error, foreign_table.EVENT_READERS):
+        return _meant(error, foreign_table.UNREADABLE)
+    code = _code(error)
+    is_network = isinstance(error, OSError) and error.errno in foreign_table.NETWORK_NUMBERS
     if code is None and not is_network:
         return None
     stage = Stage.RESPONSE if code == "reset" else Stage.CONNECT
-    return Failure(kind=FailureKind.NETWORK, message=_worded(error), code=code, stage=stage)
+    return Failure(kind=FailureKind.NETWORK, message=worded(error), code=code, stage=stage)
 
 
-def _transported(
-    error: BaseException, kind: FailureKind, code: str | None, stage: Stage
-) -> Failure:
-    if kind is FailureKind.NETWORK:
-        code = _system_code(error) or code
-    return Failure(kind=kind, message=_worded(error), code=code, stage=stage)
+def _transported(error: BaseException, meaning: Meaning) -> Failure:
+    failure = _meant(error, meaning)
+    if failure.kind is FailureKind.NETWORK:
+        failure.code = _system_code(error) or failure.code
+    if failure.stage is Stage.RESPONSE and _passes(error, foreign_table.BODY_READERS):
+        _move_into_stream(failure)
+    return failure
+
+
+def _passes(error: BaseException, functions: tuple[tuple[str, str], ...]) -> bool:
+    """Say whether *error* came up through one of *functions*, whichever library copied it."""
+    trace = error.__traceback__
+    while trace is not None:
+        code, module = trace.tb_frame.f_code, str(trace.tb_frame.f_globals.get("__name__"))
+        for file, name in functions:
+            if module.endswith(file) and code.co_qualname.startswith(name):
+                return True
+        trace = trace.tb_next
+    return False
 
 
 def _system_code(error: BaseException) -> str | None:
@@ -218,36 +218,26 @@ def _system_code(error: BaseException) -> str | None:
         if not waiting:
             return None
         link = waiting.pop(0)
-        code = _code_in([cls.__name__ for cls in type(link).__mro__])
+        code = _code(link)
         if code is not None:
             return code
         if isinstance(link, BaseExceptionGroup):
             waiting += link.exceptions
+        is_transport = bool(foreign_table.TRANSPORTS.intersection(roots_of(link)))
         if link.__cause__ is not None:
             waiting.append(link.__cause__)
-        elif isinstance(link.__context__, OSError) and _TRANSPORTS.intersection(_roots(link)):
+        elif isinstance(link.__context__, OSError) and is_transport:
             waiting.append(link.__context__)
     return None
 
 
-def _code_in(names: list[str]) -> str | None:
-    return next((_SYSTEM[name] for name in names if name in _SYSTEM), None)
+def _code(error: BaseException) -> str | None:
+    known = foreign_table.SYSTEM
+    code = next((known[name] for name in _names(error) if name in known), None)
+    if code is None and isinstance(error, OSError):
+        return foreign_table.SYSTEM_NUMBERS.get(error.errno or 0)
+    return code
 
 
-def _roots(error: BaseException) -> list[str]:
-    return [cls.__module__.partition(".")[0] for cls in type(error).__mro__]
-
-
-def _worded(error: BaseException) -> str:
-    said = ""
-    with suppress(Exception):
-        said = shorten(str(error))
-    name = type(error).__name__
-    return f"{name}: {said}" if said else name
-
-
-def _peek(owner: object, name: str) -> object:
-    """Return an attribute; None where there is none, or where reading it fails."""
-    with suppress(Exception):
-        return getattr(owner, name, None)
-    return None
+def _names(error: BaseException) -> list[str]:
+    return [cls.__name__ for cls in type(error).__mro__]

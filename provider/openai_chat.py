@@ -17,6 +17,7 @@ from .delta import Delta, ReasoningDelta, TextDelta
 from .fact import kind_of_stop
 from .failure import FailureKind
 from .part import Part, Reasoning, Text, ToolCall, Usage
+from .template import Template
 from .tool_fragment import CallAssembler
 from .wire import NOT_RUN, mapping, read_json, string, write_json
 
@@ -144,6 +145,7 @@ class Decoder:
         self.is_done = False
         self.unshown = 0
         self._provider = provider
+        self._template = Template(_text_in)
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._refusal: list[str] = []
@@ -188,10 +190,18 @@ class Decoder:
         Raises:
             ProviderError: It is an error, or cannot be read.
         """
+        if not event:
+            text = self._template.text_of(data)
+            if text:  # nearly every event
+                self._text.append(text)
+                return (TextDelta(text),)
         try:
             value = from_json(data)
         except ValueError:
-            value = self._reread(data)
+            if data.strip() == b"[DONE]":
+                self.is_done = True  # which alone proves nothing
+                return _NOTHING
+            value = _reread(data)
         try:
             choices = value.get("choices")
             if event == b"error" or not choices or "error" in value:
@@ -205,14 +215,9 @@ class Decoder:
                 self._note(value, choice)
             delta = choice.get("delta") or {}
             content = delta.get("content")
-            is_plain = len(delta) == 1 or (len(delta) == 2 and "role" in delta)
-            if (
-                is_plain
-                and content
-                and isinstance(content, str)
-                and not choice.get("finish_reason")
-            ):
-                self._text.append(content)  # nearly every chunk is so
+            if content and isinstance(content, str) and _holds_text_alone(choice, delta):
+                self._template.learn(data, content)
+                self._text.append(content)
                 return (TextDelta(content),)
             return self._choice(choice, delta)
         except (AttributeError, KeyError, TypeError, IndexError) as error:
@@ -226,7 +231,7 @@ class Decoder:
         """
         if self._finish is None:
             raise verdict.truncated()
-        kind = kind_of_stop(self._finish, provider=self._provider.name, wire="openai-chat")
+        kind = kind_of_stop(self._finish, provider=self._provider, wire="openai-chat")
         if kind is not None:
             raise verdict.failed_stop(kind, self._finish)
         if self._refusal:
@@ -239,15 +244,6 @@ class Decoder:
             if not (self._text or self._calls.parts):
                 raise verdict.empty(self._finish)
         return deltas
-
-    def _reread(self, data: bytes) -> Any:
-        if data.strip() == b"[DONE]":
-            self.is_done = True  # which alone proves nothing
-            return {}
-        try:
-            return read_json(data)
-        except ValueError:
-            raise verdict.unreadable(data) from None
 
     def _choice(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> Sequence[Delta]:
         deltas = [*self._thinking(delta), *self._content(delta.get("content"))]
@@ -264,7 +260,7 @@ class Decoder:
 
     def _end_with(self, finish: str) -> None:
         """Keep the reason for the end; of several the last, but a failure stays one."""
-        failed = kind_of_stop(self._finish, provider=self._provider.name, wire="openai-chat")
+        failed = kind_of_stop(self._finish, provider=self._provider, wire="openai-chat")
         if failed is None:
             self._finish = finish
 
@@ -300,7 +296,7 @@ class Decoder:
                     yield ReasoningDelta(said)
 
     def _error(self, value: object) -> ProviderError:
-        return verdict.error_event(value, provider=self._provider.name, wire="openai-chat")
+        return verdict.error_event(value, provider=self._provider, wire="openai-chat")
 
     def _note(self, value: Mapping[str, Any], choice: Mapping[str, Any]) -> None:
         self.model = self.model or string(value.get("model")) or None
@@ -311,6 +307,21 @@ class Decoder:
         for usage in (value.get("usage"), choice.get("usage"), groq.get("usage")):
             if isinstance(usage, dict) and usage:
                 self.usage = _usage(usage)
+
+
+def _reread(data: bytes) -> Any:
+    try:
+        return read_json(data)
+    except ValueError:
+        raise verdict.unreadable(data) from None
+
+
+def _text_in(value: Any) -> object:
+    return value["choices"][0]["delta"]["content"]
+
+
+def _holds_text_alone(choice: Mapping[str, Any], delta: Mapping[str, Any]) -> bool:
+    return delta.keys() <= {"content", "role"} and not choice.get("finish_reason")
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -13,9 +13,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Text:
-    """What the user wrote or the model answered."""
+    """What the user wrote or the model answered.
+
+    Args:
+        text: May be empty beside a signature, which then ends the answer.
+        signature: Gemini's opaque proof; it stays on the very part that it came with.
+        item_id: The id of the Responses item; good only after the reasoning it was made with.
+    """
 
     text: str
+    signature: str | None = None
+    item_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -29,6 +37,8 @@ class Reasoning:
         redacted: Anthropic's encrypted thinking, in place of text.
         details: OpenRouter's ``reasoning_details``, merged, as they must be sent back.
         complete: False for a block that the stream did not finish.
+        encrypted: The encrypted thinking of Responses, beside what can be read of it.
+        item_id: The id of the Responses item.
     """
 
     text: str = ""
@@ -36,6 +46,8 @@ class Reasoning:
     redacted: str | None = None
     details: Sequence[Mapping[str, Any]] = ()
     complete: bool = True
+    encrypted: str | None = None
+    item_id: str | None = None
 
 
 ToolState = Literal["pending", "running", "completed", "error", "interrupted"]
@@ -47,6 +59,8 @@ class ToolCall:
 
     Args:
         output: What the tool said; None until it has run.
+        signature: Gemini's opaque proof; of parallel calls only the first has one.
+        item_id: The id of the Responses item; the result names ``id``, not this one.
     """
 
     id: str
@@ -55,6 +69,8 @@ class ToolCall:
     state: ToolState = "pending"
     output: str | None = None
     is_error: bool = False
+    signature: str | None = None
+    item_id: str | None = None
 
 
 Part = Text | Reasoning | ToolCall

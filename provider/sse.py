@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeAlias
 
 Event: TypeAlias = tuple[bytes, bytes]
 """The event's name, empty where the provider gave none, and its data."""
 
 _BOM = b"\xef\xbb\xbf"
+_SIMPLE = re.compile(rb"(?:event: ([^\n]*)\n)?data: \{")
+"""How an event begins that is one line of JSON, with or without a name."""
 
 
 class SseParser:
@@ -21,7 +24,7 @@ class SseParser:
         cuts before its blank line is kept, for it may be the terminal one.
     """
 
-    __slots__ = ("_is_after_cr", "_is_first", "_line", "_lines", "comments")
+    __slots__ = ("_is_after_cr", "_is_first", "_line", "_lines", "_run", "comments")
 
     def __init__(self) -> None:
         self.comments = 0
@@ -30,10 +33,16 @@ class SseParser:
         self._lines: list[bytes] = []  # whole lines of an event that has not ended
         self._is_first = True
         self._is_after_cr = False
+        # How the last simple event began: its name, all up to its brace, and how long that is.
+        self._run = b"", b"data: {", 7
 
     def feed(self, block: bytes) -> list[Event]:
         """Take the next *block* of the body; give the events that it completes."""
-        if self._is_between_events and block.endswith(b"\n\n") and b"\r" not in block:
+        is_inside = self._line or self._lines or self._is_first or self._is_after_cr
+        if not is_inside and block.endswith(b"\n\n") and b"\r" not in block:
+            name, head, size = self._run
+            if block.startswith(head) and block.find(b"\n", size) == len(block) - 2:
+                return [(name, block[size - 1 : -2])]  # nearly every block of a slow stream
             return self._split(block)
         if self._is_after_cr or b"\r" in block:
             block = self._with_newlines(block)
@@ -52,10 +61,6 @@ class SseParser:
         if self._is_first:
             rest = rest.removeprefix(_BOM)
         return self._split(rest)
-
-    @property
-    def _is_between_events(self) -> bool:
-        return not (self._line or self._lines or self._is_first or self._is_after_cr)
 
     def _with_newlines(self, block: bytes) -> bytes:
         """Spell every line end as LF; a CRLF may be cut between two blocks."""
@@ -97,19 +102,24 @@ class SseParser:
         return events
 
     def _split(self, text: bytes) -> list[Event]:
+        """Cut what holds whole events only.
+
+        Nearly every event is one line of JSON, below the same line as the event before it.
+        """
         events: list[Event] = []
+        name, head, size = self._run
         for lines in text.split(b"\n\n"):
-            # The two shapes that nearly every event has; the rest takes the long way.
-            if lines.startswith(b"data: {"):
-                if b"\n" not in lines:
-                    events.append((b"", lines[6:]))
+            if lines[:size] != head:
+                if not lines:
                     continue
-            elif lines.startswith(b"event: "):
-                name, _, data = lines.partition(b"\n")
-                if data.startswith(b"data: {") and b"\n" not in data:
-                    events.append((name[7:], data[6:]))
+                begins = _SIMPLE.match(lines)
+                if begins is None:
+                    events += self._parse(lines)
                     continue
-            if lines:
+                self._run = name, head, size = begins[1] or b"", begins[0], len(begins[0])
+            if lines.find(b"\n", size) < 0:
+                events.append((name, lines[size - 1 :]))
+            else:
                 events += self._parse(lines)
         return events
 

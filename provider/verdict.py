@@ -9,10 +9,11 @@ from .error import ProviderError
 from .failure import Failure, FailureKind, Stage
 
 if TYPE_CHECKING:
+    from .catalog import Provider
     from .wire import Wire
 
 
-def error_event(value: object, *, provider: str, wire: Wire) -> ProviderError:
+def error_event(value: object, *, provider: Provider | str, wire: Wire) -> ProviderError:
     """Say that the provider sent an error in place of the rest of its answer."""
     failure = classify_error_object(value, provider=provider, wire=wire)
     failure.message = failure.message or "sent an error without a message"

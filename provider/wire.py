@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from .catalog import Provider
     from .delta import Delta
     from .part import Conversation, Part, Usage
     from .route import Route
 
-Wire: TypeAlias = Literal["anthropic", "openai-chat"]
+Wire: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
+
+SPOKEN: tuple[Wire, ...] = ("anthropic", "openai-chat")
+"""The wires in which we can ask; of the others only the answers are read."""
 
 NOT_RUN = "This tool did not run to its end: the step was interrupted."
 """The result that closes a call which has none: every wire wants one for each call."""
@@ -67,15 +69,11 @@ class Decoder(Protocol):
 
 
 class Adapter(Protocol):
-    """One wire: the module that holds every fact about it."""
+    """One wire that we can ask in: the module that holds every fact about it."""
 
     @property
     def PATH(self) -> str:  # noqa: N802
         """What is appended to the provider's base URL."""
-
-    @property
-    def Decoder(self) -> Callable[[Provider], Decoder]:  # noqa: N802
-        """What reads the events of one attempt."""
 
     def encode(self, conversation: Conversation, route: Route) -> dict[str, Any]:
         """Build the body of the request."""
@@ -132,6 +130,11 @@ def mapping(value: object) -> Mapping[str, Any]:
 def string(value: object) -> str:
     """Return *value* where it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def integer(value: object) -> int | None:
+    """Return *value* where it is a whole number, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def new_call_id() -> str:

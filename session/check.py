@@ -8,11 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from ..provider.catalog import VARIABLE as PROVIDERS_VARIABLE
-from ..provider.catalog import catalog, providers_from_env
 from ..provider.error import ConfigError
 from .config import ConfigWarning
 from .degraded import reachable
-from .source import COORDINATOR_VARIABLE, VARIABLE, find_source, load_config
+from .source import COORDINATOR_VARIABLE, VARIABLE, find_source, known_providers, load_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,8 +40,7 @@ def inspect(environ: Mapping[str, str], route: Route | None = None) -> dict[str,
     }
     try:
         config = load_config(environ)
-        overrides = providers_from_env(environ)
-        providers = catalog({**(config.providers if config else {}), **overrides})
+        providers = known_providers(config, environ)
     except ConfigError as error:
         return found | {"state": "wrong", "error": str(error)}
     if config is not None:

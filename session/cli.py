@@ -7,6 +7,7 @@ import logging
 import math
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -212,6 +213,44 @@ def check(*, route: Route | None, is_json: bool) -> int:
         return 0
     click.echo(f"Error: {found['error']}", err=True)
     return EXIT_USAGE
+
+
+@cli.command()
+@click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
+@click.option("--status", type=click.IntRange(100, 599), help="The status of a bare body.")
+@click.option("--provider", help="Whose answer it is, such as openrouter.")
+@click.option("--model", "route", type=_Route(), help="The route that answered.")
+@as_json
+def explain(
+    file: str, *, status: int | None, provider: str | None, route: Route | None, is_json: bool
+) -> int:
+    """Say what a failed answer is, what sidestep does about it, and why.
+
+    FILE is a capture, a raw HTTP answer (status line, headers, body), or a bare body; - is stdin.
+    """
+    from ..provider.recorded import Recorded
+    from .explain import explain as explain_answer
+    from .explain import show
+
+    name = provider or (route.provider if route else None)
+    recorded = Recorded.parse(_content(file), provider=name, status=status)
+    found = explain_answer(recorded, os.environ, route=route)
+    if is_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+    else:
+        show(terminal(), found)
+    return 0
+
+
+def _content(file: str) -> bytes:
+    from ..provider.variable import read_file
+
+    if file == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return read_file(Path(file))
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from None
 
 
 def terminal() -> Console:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
-from ..provider.catalog import catalog, providers_from_env
 from ..provider.client import Client
 from ..provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.error import ProviderError
@@ -36,6 +35,7 @@ from .event import (
     to_json,
 )
 from .middleware import Sidestep
+from .source import known_providers
 from .turn import Session
 
 if TYPE_CHECKING:
@@ -68,9 +68,7 @@ def take_turn(
     """
     middleware = Sidestep.from_env(environ)
     _log_to_stderr()
-    config = middleware.config
-    overrides = {**(config.providers if config else {}), **providers_from_env(environ)}
-    providers = catalog(overrides)
+    providers = known_providers(middleware.config, environ)
     if route.provider not in providers:
         close = difflib.get_close_matches(route.provider, providers, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""

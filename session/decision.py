@@ -151,7 +151,7 @@ def decide(failure: Failure, standing: Standing, limits: Limits) -> Decision:
     )
     if not is_better_elsewhere and _may_retry(failure, rule, standing, limits):
         backoff = min(standing.backoff, limits.max_wait)
-        return Retry(wait=max(backoff, failure.retry_after or 0.0))
+        return Retry(wait=max(backoff, _hint(failure, standing)))
     cooldown = _hint(failure, standing) if degrades else None
     if sibling is not None:
         return Swap(sibling=sibling, cooldown=cooldown)
@@ -191,7 +191,9 @@ def _holds(when: _When, is_listed: bool, is_swap: bool) -> bool:
 
 
 def _may_retry(failure: Failure, rule: _Rule, standing: Standing, limits: Limits) -> bool:
-    if rule.retry is _When.NEVER or (failure.retry_after or 0.0) > limits.max_wait:
+    if rule.retry is _When.NEVER or failure.should_retry is False:
+        return False
+    if _hint(failure, standing) > limits.max_wait:
         return False
     allowed = min(limits.retries, 1) if rule.retry is _When.ONCE else limits.retries
     return standing.retries < allowed
@@ -226,8 +228,11 @@ def _why(
 def _why_no_retry(failure: Failure, rule: _Rule, standing: Standing, limits: Limits) -> str:
     if rule.retry is _When.NEVER:
         return f"{failure.kind} is not retried"
-    if (failure.retry_after or 0.0) > limits.max_wait:
-        return f"the provider asks for {failure.retry_after:g} s, over {limits.max_wait:g} s"
+    if failure.should_retry is False:
+        return "the provider says not to retry"
+    hint = _hint(failure, standing)
+    if hint > limits.max_wait:
+        return f"the provider asks for {hint:g} s, over {limits.max_wait:g} s"
     if standing.retries == 0:
         return "no retry is allowed"
     is_one = standing.retries == 1

@@ -16,7 +16,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from ..provider.catalog import catalog, config_error, providers_from_env
+from ..provider.catalog import config_error
 from ..provider.client import Client
 from ..provider.error import ConfigError
 from ..provider.route import Route
@@ -24,7 +24,7 @@ from ..provider.scenario import Scenario
 from ..provider.stub import Stub
 from .config import parse_config
 from .middleware import Sidestep
-from .source import VARIABLE
+from .source import VARIABLE, known_providers
 from .turn import Session
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ async def play(drill: Drill, *, time_scale: float = TIME_SCALE) -> list[PlayedTu
         # Made here, since it takes as long as several of the drill's seconds, and without the
         # proxies of the environment, which cannot reach the stub.
         async with httpx.AsyncClient(timeout=None, trust_env=False) as http:  # noqa: S113
-            client = Client(http=http, providers=catalog(providers_from_env(environ)), environ={})
+            client = Client(http=http, providers=known_providers(None, environ), environ={})
             session = Session(drill.file.route, middleware=middleware, client=client)
             return [await _play(turn, session, stub, clock) for turn in drill.file.turns]
 

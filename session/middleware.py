@@ -9,6 +9,8 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
+from ..provider.catalog import catalog
+from ..provider.error import ConfigError
 from ..provider.failure import Failure, FailureKind
 from ..provider.foreign import classify_exception
 from ..provider.route import Route
@@ -25,6 +27,7 @@ _logger = logging.getLogger("sidestep")
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from ..provider.catalog import Provider
     from .clock import Clock
     from .config import FallbackConfig
     from .event import Listener
@@ -104,6 +107,7 @@ class Sidestep:
 
     def _take(self, config: FallbackConfig | None) -> None:
         self._config = config if config is not None and config.max_fallback_attempts else None
+        self._providers = _configured(self._config)
         self.limits = self._limits()
 
     def _limits(self) -> Limits:
@@ -164,7 +168,9 @@ class Sidestep:
         failure = (
             named
             if isinstance(named, Failure)
-            else classify_exception(exc, route=route, now=time.time())
+            else classify_exception(
+                exc, route=route, provider=self._providers.get(route.provider), now=time.time()
+            )
         )
         if isinstance(named, FailureKind):
             failure.kind = named
@@ -179,3 +185,15 @@ class Sidestep:
         except Exception:
             _logger.exception("`classify` raised on %s", type(exc).__name__)
             return None
+
+
+def _configured(config: FallbackConfig | None) -> Mapping[str, Provider]:
+    """Return the providers of which *config* says something, which may be what failures mean."""
+    if config is None or not config.providers:
+        return {}
+    try:
+        known = catalog(config.providers)
+    except ConfigError as error:
+        _logger.warning("%s; what it says of providers is not used", error)
+        return {}
+    return {name: known[name] for name in config.providers}

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..provider.catalog import catalog, providers_from_env
 from ..provider.error import ConfigError
 from ..provider.variable import named_path, read_variable
 from .config import parse_config
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from ..provider.catalog import Provider
     from .config import FallbackConfig
 
 VARIABLE = "SIDESTEP_FALLBACK_CONFIG"
@@ -41,6 +43,18 @@ def load_config(environ: Mapping[str, str] = os.environ) -> FallbackConfig | Non
         return parse_config(source.read())
     except ConfigError as error:
         raise ConfigError(f"{source.name}: {error}") from None
+
+
+def known_providers(
+    config: FallbackConfig | None, environ: Mapping[str, str] = os.environ
+) -> dict[str, Provider]:
+    """Return the providers of the catalog, as *config* and the environment change them.
+
+    Raises:
+        ConfigError: What they say of a provider cannot be.
+    """
+    configured = config.providers if config else {}
+    return catalog({**configured, **providers_from_env(environ)})
 
 
 @dataclass(frozen=True, slots=True)

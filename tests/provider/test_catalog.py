@@ -115,6 +115,8 @@ REFUSED = [
         {"x": {"timeouts": {"idle": 1}}}, "connect, firstEvent, gap", id="unknown timeout"
     ),
     pytest.param({"x": {"wire": "soap"}}, "['x'].wire is wrong", id="unknown wire"),
+    pytest.param({"x": {"wire": "gemini"}}, "cannot ask in it yet", id="wire not spoken yet"),
+    pytest.param({"groq": {"wire": "openai-responses"}}, "not ask in it yet", id="known, not yet"),
     pytest.param({"x": {"baseUrl": "ftp://h"}}, "http:// or https://", id="other scheme"),
     pytest.param({"x": {"baseUrl": "https://"}}, "http:// or https://", id="no host"),
     pytest.param({"x": {"baseUrl": "https://h?key=1"}}, "http:// or https://", id="query"),

@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep import FailureKind
-from sidestep.provider.classify import classify_error_object, classify_response
+from sidestep import FailureKind, Route
+from sidestep.provider.catalog import Provider
+from sidestep.provider.classify import classify_error_object, classify_response, has_error_object
 from sidestep.provider.failure import Stage
+from sidestep.provider.foreign import classify_exception
 
 if TYPE_CHECKING:
     from sidestep.provider.wire import Wire
@@ -166,7 +167,7 @@ def test_an_answer_is_named_by_its_own_words_first(case: Case) -> None:
         ({"error": {"code": 502, "message": "m"}}, "openai-chat", K.SERVER_ERROR, 502),
         ({"error": {"code": "429"}}, "openai-chat", K.RATE_LIMIT, 429),
         ({"error": {"code": 400}}, "openai-chat", K.BAD_REQUEST, 400),
-        ({"error": {"code": "1302"}}, "openai-chat", K.SERVER_ERROR, None),
+        ({"error": {"code": "1302"}}, "openai-chat", K.SERVER_ERROR, None),  # not z.ai's here
         ({"error": {"message": "m"}, "status_code": 503}, "openai-chat", K.OVERLOADED, 503),
         ({"error": {"code": "rate_limit_exceeded"}}, "openai-chat", K.RATE_LIMIT, 429),
         ({"error": "broken"}, "openai-chat", K.SERVER_ERROR, None),
@@ -214,6 +215,11 @@ def test_a_long_message_is_cut_and_a_page_is_not_repeated() -> None:
     assert text.message == "no upstream"
 
 
+WIRES: tuple[Wire, ...] = ("anthropic", "openai-chat", "openai-responses", "gemini")
+PROVIDERS = [
+    "anthropic", "openai", "openrouter", "gemini", "groq", "cerebras", "mistral", "deepseek",
+    "moonshot", "zai", "minimax", "bedrock", "x",
+]  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
@@ -223,66 +229,95 @@ ERRORS = st.dictionaries(
 )
 
 
-@given(ERRORS | JSON, st.sampled_from([None, 400, 429, 500]))
-def test_any_json_is_named(value: object, status: int | None) -> None:
-    for wire in ("anthropic", "openai-chat"):
-        failure = classify_error_object(value, provider="x", wire=wire, status=status)
+@given(ERRORS | JSON, st.sampled_from([None, 400, 429, 500]), st.sampled_from(PROVIDERS))
+def test_any_json_is_named(value: object, status: int | None, provider: str) -> None:
+    for wire in WIRES:
+        failure = classify_error_object(value, provider=provider, wire=wire, status=status)
 
         assert isinstance(failure.kind, FailureKind)
+        has_error_object(value)
 
 
-LATER = "the full list of provider facts comes later"
-OUT_OF_SCOPE = {
-    "anthropic_400_bound_conversation": LATER,
-    "anthropic_400_credit_balance": LATER,
-    "anthropic_400_invalid_signature": LATER,
-    "anthropic_400_thinking_modified": LATER,
-    "anthropic_400_tool_pairing": LATER,
-    "cerebras_413_empty_body": LATER,
-    "cerebras_429_queue": LATER,
-    "cerebras_429_token_quota": "waits in other headers come later",
-    "deepseek_400_reasoning_missing": LATER,
-    "kimi_400_overflow": LATER,
-    "kimi_400_reasoning_missing": LATER,
-    "kimi_429_quota": LATER,
-    "kimi_429_rate": "waits in texts come later",
-    "mistral_429_capacity": LATER,
-    "openai_400_tool_id_too_long": LATER,
-    "openai_429_request_too_large": LATER,
-    "openai_429_text_wait_only": "waits in texts come later",
-    "openrouter_403_moderation": LATER,
-    "zai_400_1261_overflow": LATER,
-}
-OTHER_WIRES = {"gemini", "openai-responses", "bedrock", "zai-anthropic", "minimax"}
-CAPTURES = [
-    json.loads(file.read_text("utf-8"))
-    for file in sorted(files("sidestep").joinpath("fixtures/captures").iterdir(), key=str)
-]
-ANSWERED = [
-    capture
-    for capture in CAPTURES
-    if capture["kind"] == "http" and capture["provider"] not in OTHER_WIRES
-]
+@given(st.binary(max_size=400), st.sampled_from([200, 400, 429, 503]))
+def test_any_body_is_named(body: bytes, status: int) -> None:
+    failure = classify_response(status, {}, body, provider="gemini", wire="gemini")
+
+    assert isinstance(failure.kind, FailureKind)
+    assert failure.message
 
 
-@pytest.mark.parametrize("capture", ANSWERED, ids=lambda capture: capture["name"])
-def test_captured_answers(capture: dict[str, Any], request: pytest.FixtureRequest) -> None:
-    if capture["name"] in OUT_OF_SCOPE:
-        reason = OUT_OF_SCOPE[capture["name"]]
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
-    wire: Wire = "anthropic" if capture["provider"] == "anthropic" else "openai-chat"
-
-    failure = classify_response(
-        capture["status"],
-        capture["headers"],
-        capture["body"].encode(),
-        provider=capture["provider"],
-        wire=wire,
-    )
-
-    assert failure.kind == capture["expect"]["kind"]
-    assert failure.retry_after == capture["expect"]["retry_after"]
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"choices": [], "base_resp": {"status_code": 0, "status_msg": ""}},
+        {"type": "response.created", "response": {"error": None}},
+        {"choices": [{"delta": {"content": "error: 529 overloaded_error"}}]},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+        {"error": None, "choices": []},
+        [],
+        [{"candidates": []}],
+        "error",
+    ],
+)
+def test_what_is_no_error(value: object) -> None:
+    assert not has_error_object(value)
 
 
-def test_every_exception_from_the_captures_names_one() -> None:
-    assert set(OUT_OF_SCOPE) <= {capture["name"] for capture in ANSWERED}
+@pytest.mark.parametrize("provider", [*PROVIDERS, "openai-chat", ""])
+def test_a_bare_status_means_the_same_in_an_answer_and_an_exception(provider: str) -> None:
+    own: dict[str, Wire] = {"anthropic": "anthropic", "gemini": "gemini"}
+    wire = own.get(provider, "openai-chat")
+    error = Exception("gone")
+    error.status_code = 503  # type: ignore[attr-defined]
+    route = Route(f"{provider}/m") if provider else None
+
+    raised = classify_exception(error, route=route)
+    answered = classify_response(503, {}, b"", provider=provider, wire=wire)
+
+    assert raised.kind is answered.kind is K.OVERLOADED
+    assert raised.status == answered.status == 503
+
+
+@pytest.mark.parametrize(
+    ("name", "base_url", "kind"),
+    [
+        pytest.param("glm", "https://api.z.ai/api/anthropic", K.QUOTA, id="its address"),
+        pytest.param("glm", "https://open.bigmodel.cn/api/anthropic", K.QUOTA, id="in China"),
+        pytest.param("glm", "https://notz.ai", K.RATE_LIMIT, id="an address that ends alike"),
+        pytest.param("glm", "", K.RATE_LIMIT, id="no address"),
+        pytest.param("zai", "http://127.0.0.1:8503", K.QUOTA, id="its name"),
+    ],
+)
+def test_a_provider_is_known_by_its_address_as_well(
+    name: str, base_url: str, kind: FailureKind
+) -> None:
+    provider = Provider(name, "anthropic", base_url, None)
+    body = {"type": "error", "error": {"type": "rate_limit_error", "message": "[1113][x][1]"}}
+
+    assert classify_error_object(body, provider=provider, wire="anthropic").kind is kind
+
+
+@pytest.mark.parametrize(
+    ("said", "should_retry"),
+    [("true", True), ("false", False), ("False", False), ("", None), ("maybe", None)],
+)
+def test_the_provider_may_say_whether_to_retry(said: str, should_retry: bool | None) -> None:
+    headers = {"x-should-retry": said}
+
+    failure = classify_response(503, headers, b"", provider="openai", wire="openai-chat")
+
+    assert failure.should_retry is should_retry
+
+
+@pytest.mark.parametrize(
+    ("body", "because"),
+    [
+        ({"error": {"type": "insufficient_quota", "code": "new"}}, "type 'insufficient_quota'"),
+        ({"error": {"message": "x"}}, "status 429"),
+        ({"error": {"message": "Request too large for gpt-x"}}, "the wording of the message"),
+    ],
+)
+def test_a_failure_says_what_decided(body: object, because: str) -> None:
+    failure = classify_error_object(body, provider="openai", wire="openai-chat", status=429)
+
+    assert failure.because == because

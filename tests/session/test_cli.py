@@ -110,6 +110,8 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
         pytest.param(
             ["stub", "--host", "256.1.1.1", "--port", "0"], {}, 2, "256.1.1.1", id="no such host"
         ),
+        pytest.param(["explain", "nope.json"], {}, 2, "nope.json", id="nothing to explain"),
+        pytest.param(["explain", "."], {}, 2, "is a directory", id="a folder to explain"),
         pytest.param(["check"], {}, 0, "no configuration", id="nothing configured"),
         pytest.param(
             ["check"], {"SIDESTEP_FALLBACK_CONFIG": MAP}, 0, f"{PRIMARY} → {SIBLING}", id="a chain"
@@ -139,6 +141,35 @@ def test_what_a_person_types_is_answered_without_a_traceback(
     assert "Traceback" not in ran.stderr
     if status:
         assert message not in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "kind"),
+    [
+        pytest.param(["anthropic_stream_overloaded_first.json"], "", "overloaded", id="a capture"),
+        pytest.param(["-", "--provider", "groq"], "HTTP/1.1 503 X\r\n\r\n", "overloaded", id="raw"),
+        pytest.param(
+            ["-", "--status", "402", "--model", "deepseek/x"],
+            "",
+            "quota",
+            id="nothing but a status",
+        ),
+    ],
+)
+def test_a_failed_answer_is_explained(arguments: list[str], given: str, kind: str) -> None:
+    captures = Path(__file__).parents[2] / "fixtures" / "captures"
+
+    ran = subprocess.run(
+        [*SIDESTEP, "explain", *arguments, "--json"], env=environment(), cwd=captures, input=given,
+        capture_output=True, encoding="utf-8", timeout=60, check=True,
+    )  # fmt: skip
+
+    found = json.loads(ran.stdout)
+    assert found["kind"] == kind
+    assert {
+        "kind", "status", "code", "message", "retry_after", "reset_at", "retry", "swap",
+        "degrade", "repair", "why", "because",
+    } <= found.keys()  # fmt: skip
 
 
 def test_the_first_command_of_a_new_user_passes() -> None:

@@ -105,6 +105,22 @@ TABLE = [
         Swap(sibling=SIBLING, cooldown=3600.0), Swap(sibling=SIBLING, cooldown=3600.0),
         stop(3600.0), {"retry_after": 3600.0},
     ),
+    Case(
+        "a reset within the longest wait", "rate_limit", 429,
+        Retry(wait=20.0), Swap(sibling=SIBLING, cooldown=20.0), stop(20.0),
+        standing={"resets_in": 20.0},
+    ),
+    Case(
+        "a reset after the longest wait", "rate_limit", 429,
+        Swap(sibling=SIBLING, cooldown=3600.0), Swap(sibling=SIBLING, cooldown=3600.0),
+        stop(3600.0), standing={"resets_in": 3600.0},
+    ),
+    Case("a reset that has passed", "rate_limit", 429, RETRY, SWAP, stop(0.0),
+         standing={"resets_in": -5.0}),
+    Case("the provider says not to retry", "server_error", 500, SWAP, SWAP, stop(0.0),
+         {"should_retry": False}),
+    Case("the provider says to retry", "bad_request", 429, SWAP_ONLY, SWAP_ONLY, stop(),
+         {"should_retry": True}),
 ]  # fmt: skip
 
 

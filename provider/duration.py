@@ -1,0 +1,108 @@
+"""How providers write for how long, or until when: as seconds, or as an instant."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+_UNITS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ms": 1e-3,
+    "millisecond": 1e-3,
+    "s": 1.0,
+    "sec": 1.0,
+    "second": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "minute": 60.0,
+    "h": 3600.0,
+    "hour": 3600.0,
+    "d": 86_400.0,
+    "day": 86_400.0,
+}
+_PIECE = r"\d{1,9}(?:\.\d{0,12})?(?:ms|[hmsd])"
+WAIT = (
+    rf"(?P<wait>(?:{_PIECE})(?:{_PIECE}){{0,3}}"
+    r"|\d{1,9}(?:\.\d{1,12})? ?(?:milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?))"
+    r"(?!\w|\.\d)"
+)
+"""Pattern of a duration inside a sentence, as the group ``wait``."""
+
+_NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
+_PIECES = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?([a-zµ]+)", re.ASCII)
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:(?:[T ]| at )(\d\d:\d\d(?::\d\d)?))?", re.ASCII)
+
+_EPOCH = 1e9  # seconds since 1970 of any reset there will be; more than any wait
+_EPOCH_MS = 1e12
+_LAST_YEAR = 2100
+
+
+def number(text: str | None) -> float | None:
+    """Read a plain number that is not negative; None where it is none."""
+    text = (text or "").strip()
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def duration(text: str) -> float | None:
+    """Read ``34.07s``, ``1m42.653s``, ``120ms``, ``2 seconds`` or a plain number, as seconds."""
+    plain = number(text)
+    if plain is not None:
+        return plain
+    text = text.strip().casefold()
+    seconds, end = 0.0, 0
+    for piece in _PIECES.finditer(text[:100]):
+        unit = _UNITS.get(piece[2]) or _UNITS.get(piece[2].removesuffix("s"))
+        if piece.start() != end or unit is None:
+            return None
+        seconds, end = seconds + float(piece[1]) * unit, piece.end()
+    return round(seconds, 9) if end and end == len(text) else None
+
+
+def http_date(text: str | None) -> datetime | None:
+    """Read an HTTP date."""
+    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
+
+    try:
+        at = parsedate_to_datetime(text or "")
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+
+
+def instant(text: str, *, utc_offset: int = 0) -> datetime | None:
+    """Read an RFC 3339 time, epoch seconds or milliseconds, or an HTTP date; None is none.
+
+    Args:
+        utc_offset: Hours that a time which names no zone is ahead of UTC.
+    """
+    text = text.strip()[:100]
+    at = number(text)
+    if at is not None:
+        return _of_epoch(at)
+    found = _DATE.fullmatch(text)
+    try:
+        if found is not None:
+            local = datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00'}+00:00")
+            return _sane(local - timedelta(hours=utc_offset))
+        if _DATE.match(text):
+            stamp = datetime.fromisoformat(text)
+            return _sane(stamp if stamp.tzinfo is not None else stamp.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        return None
+    return http_date(text)
+
+
+def _of_epoch(at: float) -> datetime | None:
+    seconds = at / 1000 if at >= _EPOCH_MS else at
+    if seconds < _EPOCH:
+        return None
+    try:
+        return _sane(datetime.fromtimestamp(seconds, UTC))
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _sane(at: datetime) -> datetime | None:
+    return at if at.year < _LAST_YEAR else None

@@ -1,0 +1,93 @@
+"""What Gemini says when something went wrong, in its own API and in Vertex.
+
+Source: ai.google.dev/gemini-api/docs/troubleshooting and /thought-signatures,
+github.com/google-gemini/gemini-cli packages/core/src/utils/googleQuotaErrors.ts, and
+discuss.ai.google.dev/t/183654 for the depleted credits, read on 2026-11-29; captures gemini_*.
+"""
+
+from __future__ import annotations
+
+from .duration import WAIT
+from .fact import ANY, Facts, fact, facts, stands_for
+from .failure import FailureKind as K
+
+_DAILY = r"\w{0,200}(?:PerDay|Daily)"
+
+GEMINI = Facts(
+    money=(
+        fact(K.QUOTA, status="402"),
+        fact(K.QUOTA, seen={"quota_id": _DAILY}),
+        fact(K.QUOTA, status="429", quota_value="0"),
+        fact(K.QUOTA, reason="QUOTA_EXHAUSTED INSUFFICIENT_G1_CREDITS_BALANCE BILLING_DISABLED"),
+        *facts(
+            K.QUOTA,
+            r"Your prepayment credits are depleted",
+            # No quota for this model at all; a limit per minute is worded the same but for the 0.
+            r"[\s\S]{0,900}?, limit: 0(?![\d.])",
+            rpc="RESOURCE_EXHAUSTED",
+        ),
+    ),
+    overflow=(
+        # A quota with a shorter window, whatever its text says of plan, billing and tokens.
+        fact(K.RATE_LIMIT, rpc="RESOURCE_EXHAUSTED", quota_id=ANY),
+        *facts(
+            K.CONTEXT_OVERFLOW,
+            r"(?:The )?input token count (?:\(\d{1,12}\) )?exceeds the maximum number of tokens",
+            r"(?:The )?(?:input|request|prompt)[^.]{0,120} exceeds the maximum number of tokens",
+        ),
+    ),
+    history=(
+        *facts(
+            K.HISTORY_REJECTED,
+            r"Function call (?:`[^`]{1,200}` in the `[^`]{1,20}` content block )?is missing a",
+            r"(?:Corrupted|Invalid) thought[ _]signature",
+            r"Thought signature is not valid",
+            r"Please ensure that (?:the )?(?:single turn requests|multiturn requests)",
+            r"Please ensure that (?:the )?(?:number of )?function (?:call|response)",
+            r"Invalid value at 'contents\[\d+\]\.parts\[\d+\]\.thought_?signature'",
+            r"(?:\* )?GenerateContentRequest\.contents\[\d+\]\.parts: contents\.parts must not be",
+            rpc="INVALID_ARGUMENT",
+        ),
+    ),
+    other=(
+        fact(
+            K.OVERLOADED,
+            reason="MODEL_CAPACITY_EXHAUSTED MODEL_CAPACITY_EXCEEDED",
+            is_capacity=True,
+        ),
+        fact(
+            K.OVERLOADED,
+            text=r"No capacity available for model",
+            rpc="RESOURCE_EXHAUSTED",
+            is_capacity=True,
+        ),
+        fact(
+            K.AUTH,
+            reason="API_KEY_INVALID API_KEY_SERVICE_BLOCKED API_KEY_HTTP_REFERRER_BLOCKED "
+            "API_KEY_IP_ADDRESS_BLOCKED CONSUMER_SUSPENDED SERVICE_DISABLED",
+        ),
+        fact(K.AUTH, rpc="FAILED_PRECONDITION"),  # not in this region, or not in the free tier
+        fact(K.AUTH, rpc="UNAUTHENTICATED PERMISSION_DENIED"),
+        fact(K.OVERLOADED, rpc="UNAVAILABLE"),
+        fact(K.TIMEOUT, rpc="DEADLINE_EXCEEDED"),
+        fact(K.RATE_LIMIT, rpc="CANCELLED"),
+        fact(K.NOT_FOUND, rpc="NOT_FOUND"),
+        fact(K.SERVER_ERROR, rpc="INTERNAL UNKNOWN ABORTED DATA_LOSS"),
+    ),
+    statuses=stands_for(
+        {
+            400: "INVALID_ARGUMENT FAILED_PRECONDITION OUT_OF_RANGE",
+            401: "UNAUTHENTICATED",
+            403: "PERMISSION_DENIED",
+            404: "NOT_FOUND",
+            409: "ABORTED ALREADY_EXISTS",
+            429: "RESOURCE_EXHAUSTED quota_exceeded",
+            499: "CANCELLED",
+            500: "INTERNAL UNKNOWN DATA_LOSS",
+            501: "UNIMPLEMENTED",
+            503: "UNAVAILABLE",
+            504: "DEADLINE_EXCEEDED",
+        }
+    ),
+    waits=(rf"(?:\A|[.,:;!]\s|\n)Please retry in {WAIT}",),
+)

@@ -1,0 +1,121 @@
+"""Which tables of facts hold for whom; each is read from its file when first asked for."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .catalog import Provider
+    from .fact import Facts
+    from .wire import Wire
+
+# Where each table stands: its file after ``fact_``, and its name there.
+_OF_PROVIDER: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "anthropic": ("anthropic", "ANTHROPIC"),
+        "openai": ("openai", "OPENAI"),
+        "openai-chat": ("openai", "OPENAI"),
+        "openai-responses": ("openai", "OPENAI"),
+        "openrouter": ("openrouter", "OPENROUTER"),
+        "gemini": ("gemini", "GEMINI"),
+        "groq": ("chat", "GROQ"),
+        "cerebras": ("chat", "CEREBRAS"),
+        "mistral": ("chat", "MISTRAL"),
+        "deepseek": ("chat", "DEEPSEEK"),
+        "moonshot": ("chat", "MOONSHOT"),
+        "zai": ("zai", "ZAI"),
+        "minimax": ("minimax", "MINIMAX"),
+        "bedrock": ("bedrock", "BEDROCK"),
+    }
+)
+_OF_WIRE: Mapping[Wire, tuple[str, str]] = MappingProxyType(
+    {
+        "anthropic": ("anthropic", "ANTHROPIC"),
+        "openai-chat": ("openai", "CHAT"),
+        "openai-responses": ("openai", "CHAT"),
+        "gemini": ("gemini", "GEMINI"),
+    }
+)
+_OF_THE_UNKNOWN = ("generic", "GENERIC")
+
+# The domains under which each provider serves its API, whatever name a route gives it.
+_DOMAINS: Mapping[str, str] = MappingProxyType(
+    {
+        "anthropic.com": "anthropic",
+        "openai.com": "openai",
+        "openrouter.ai": "openrouter",
+        "generativelanguage.googleapis.com": "gemini",
+        "aiplatform.googleapis.com": "gemini",
+        "groq.com": "groq",
+        "cerebras.ai": "cerebras",
+        "mistral.ai": "mistral",
+        "deepseek.com": "deepseek",
+        "moonshot.ai": "moonshot",
+        "moonshot.cn": "moonshot",
+        "kimi.com": "moonshot",
+        "z.ai": "zai",
+        "bigmodel.cn": "zai",
+        "minimax.io": "minimax",
+        "minimaxi.com": "minimax",
+        "amazonaws.com": "bedrock",
+    }
+)
+
+# The names by which aggregators call the provider behind them.
+_UPSTREAM: Mapping[str, str] = MappingProxyType(
+    {
+        "azure": "openai",
+        "google": "gemini",
+        "google ai studio": "gemini",
+        "google vertex": "gemini",
+        "amazon bedrock": "bedrock",
+        "moonshot ai": "moonshot",
+        "z.ai": "zai",
+    }
+)
+
+
+def tables_of(provider: Provider | str, wire: Wire) -> tuple[Facts, ...]:
+    """Return what is known of *provider*, and then of its *wire*.
+
+    Args:
+        provider: One whose name is not known is looked up by the address of its API. Its name
+            alone will do.
+    """
+    name = provider if isinstance(provider, str) else _vendor(provider)
+    return _tables(name, wire)
+
+
+def tables_of_upstream(name: str, wire: Wire) -> tuple[Facts, ...]:
+    """Return what is known of the provider that an aggregator calls *name*."""
+    plain = name.casefold().strip()
+    return _tables(_UPSTREAM.get(plain, plain), wire)
+
+
+@cache
+def _tables(name: str, wire: Wire) -> tuple[Facts, ...]:
+    places = [_OF_PROVIDER[name]] if name in _OF_PROVIDER else []
+    if not places and wire in {"openai-chat", "openai-responses"}:
+        places.append(_OF_THE_UNKNOWN)
+    places += [place for place in [_OF_WIRE[wire]] if place not in places]
+    return tuple(_table(*place) for place in places)
+
+
+def _table(file: str, name: str) -> Facts:
+    module: Any = import_module(f".fact_{file}", __package__)
+    table: Facts = getattr(module, name)
+    return table
+
+
+def _vendor(provider: Provider) -> str:
+    if provider.name in _OF_PROVIDER:
+        return provider.name
+    host = urlsplit(provider.base_url).hostname or ""
+    ends = (d for d in _DOMAINS if host == d or host.endswith(f".{d}"))
+    return _DOMAINS.get(next(ends, ""), provider.name)

@@ -1,0 +1,51 @@
+"""A key, and what may be said without it."""
+
+from __future__ import annotations
+
+_SHORTEST = 8
+"""Characters of a key that count as a piece of it, where a message was cut inside."""
+_LINKS = 16
+"""Causes of an exception that are followed."""
+
+
+class Secret:
+    """The key of a provider, kept out of every word that is printed.
+
+    Args:
+        key: None where there is none.
+    """
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: str | None) -> None:
+        self.key = key
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    @property
+    def is_sendable(self) -> bool:
+        """It is there, and can stand in a header."""
+        return self.key is not None and self.key.isascii() and self.key.isprintable()
+
+    def hidden_in(self, text: str) -> str:
+        """Return *text* with ``[key]`` wherever the key, or the beginning that was kept, stood."""
+        key = self.key
+        if not key:
+            return text
+        text = text.replace(key, "[key]")
+        for size in range(len(key) - 1, _SHORTEST - 1, -1):  # a message may have been cut inside it
+            if text.rstrip("…").endswith(key[:size]):
+                return text.rstrip("…")[:-size] + "[key]"
+        return text
+
+    def quotable(self, error: BaseException | None) -> BaseException | None:
+        """Return *error* where it, and what caused it, may be printed; None where they may not."""
+        link, key = error, self.key or "\0"
+        for _ in range(_LINKS):
+            if link is None:
+                return error
+            if key in str(link) or key in repr(link):
+                return None
+            link = link.__cause__ or link.__context__
+        return None

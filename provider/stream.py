@@ -1,0 +1,170 @@
+"""The body of one answer to its deltas, in time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from .error import ProviderError
+from .failure import Failure, FailureKind, Stage
+from .foreign import classify_exception
+from .reader import DECODERS, parser_of
+from .wire import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+
+    from .blame import Blame
+    from .catalog import Provider
+    from .delta import Delta
+    from .watch import Watch
+
+# Seconds. Each bounds something that must not hold up an attempt whose outcome is known.
+_LINGER = 5.0  # for what may follow the reason for the end: usage, the marker, late content
+_DRAIN = 0.5  # for the last bytes of a whole body, so that its connection can be used again
+
+
+class Stream:
+    """What comes of one body.
+
+    Attributes:
+        parser: Cuts it into events.
+        decoder: Reads them, and keeps what it has read.
+        has_output: Anything came that the model wrote.
+        is_whole: It was judged, and is a whole answer.
+        is_exhausted: The body was read to its own end.
+    """
+
+    def __init__(self, provider: Provider, blame: Blame) -> None:
+        self.parser = parser_of(provider.wire)
+        self.decoder = DECODERS[provider.wire](provider)
+        self.has_output = False
+        self.is_whole = False
+        self.is_exhausted = False
+        self._gap = provider.timeouts.gap
+        self._blame = blame
+
+    async def deltas(
+        self, blocks: AsyncIterator[bytes], watch: Watch, *, first: float
+    ) -> AsyncGenerator[Delta, None]:
+        """Read up to the terminal marker, or to where the body ends.
+
+        The watch rests from the first delta of a block until the next block is asked for: what
+        the listener does meanwhile is not the provider's time.
+
+        Args:
+            first: Seconds to the first output.
+
+        Raises:
+            ProviderError: The answer is not whole, or means failure.
+        """
+        decoder, feed, decode = self.decoder, self.parser.feed, self.decoder.decode
+        gap, unshown = self._gap, 0
+        broken: Failure | None = None
+        try:
+            watch.expect(first)
+            async for block in blocks:
+                has_output = False
+                for name, data in feed(block):
+                    deltas = decode(data, name)
+                    if deltas and not has_output:
+                        has_output = True
+                        watch.rest()
+                    for delta in deltas:
+                        yield delta
+                    if decoder.is_done:
+                        break
+                if has_output or decoder.unshown != unshown:
+                    unshown = decoder.unshown
+                    self.has_output = True
+                    watch.expect(gap)
+                if decoder.is_done or decoder.stop is not None:
+                    break
+            else:
+                self.is_exhausted = True
+            watch.rest()
+            if decoder.stop is not None and not self.is_exhausted:
+                for delta in await self._late(blocks):
+                    yield delta
+        except ProviderError as error:
+            raise self._error(error.failure) from self._blame.quotable(error.__cause__)
+        except Exception as error:
+            if not decoder.is_done:
+                broken = _lost(error)
+                if broken is None:
+                    raise
+        watch.rest()
+        for delta in self._last(broken):
+            yield delta
+
+    async def _late(self, blocks: AsyncIterator[bytes]) -> list[Delta]:
+        """Wait a little for what may follow the reason for the end, and for the body's own end.
+
+        A connection whose body was read to its end can be used again.
+        """
+        late: list[Delta] = []
+        with anyio.move_on_after(_DRAIN if self.decoder.is_done else _LINGER) as scope:
+            async for block in blocks:
+                was_done = self.decoder.is_done
+                for name, data in self.parser.feed(block):
+                    late += self._decode(name, data)
+                if self.decoder.is_done and not was_done:
+                    scope.deadline = anyio.current_time() + _DRAIN
+            self.is_exhausted = True
+        return late
+
+    def _last(self, broken: Failure | None) -> list[Delta]:
+        """Read what the body left unfinished, and judge the answer.
+
+        Raises:
+            ProviderError: It is not whole, or means failure.
+        """
+        try:
+            deltas = [
+                delta
+                for name, data in self.parser.flush()
+                if _is_json(data)  # what is not was cut
+                for delta in self._decode(name, data)
+            ]
+            deltas += self.decoder.end(is_clean=broken is None)
+        except ProviderError as error:
+            failure = error.failure
+            if broken is not None and failure.kind is FailureKind.TRUNCATED:
+                failure = _cut(failure, broken)
+            raise self._error(failure) from self._blame.quotable(failure.cause)
+        self.is_whole = True
+        return deltas
+
+    def _decode(self, name: bytes, data: bytes) -> Sequence[Delta]:
+        """Decode an event, unless the answer is whole: then nothing can undo it."""
+        return () if self.decoder.is_done else self.decoder.decode(data, name)
+
+    def _error(self, failure: Failure) -> ProviderError:
+        return self._blame.error(failure, request_id=self.decoder.request_id)
+
+
+def _lost(error: Exception) -> Failure | None:
+    """Name what broke the stream; None where no provider and no network did."""
+    failure = classify_exception(error)
+    if failure.kind is FailureKind.UNKNOWN:
+        return None
+    failure.stage = Stage.STREAM
+    return failure
+
+
+def _cut(failure: Failure, broken: Failure) -> Failure:
+    """Say what cut the stream; a deadline of the transport stays one."""
+    if broken.kind is FailureKind.TIMEOUT:
+        return broken
+    failure.message = f"{failure.message}: {broken.message}"
+    failure.code, failure.cause = broken.code, broken.cause
+    return failure
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        read_json(data)
+    except ValueError:
+        return False
+    return True
