@@ -25,22 +25,23 @@ class Template:
             `TypeError`.
     """
 
-    __slots__ = ("_after", "_before", "_text_in", "_till", "_tries")
+    __slots__ = ("_after", "_before", "_from", "_text_in", "_till", "_tries")
 
     def __init__(self, text_in: Callable[[Any], object]) -> None:
         self._text_in = text_in
         self._before = b"\0"  # which begins no event
+        self._from = 1
         self._after = b""
         self._till = 0
         self._tries = _TRIES
 
     def text_of(self, data: bytes) -> str | None:
         """Return the text of *data*; None where it has to be read whole."""
-        before = self._before
-        if not (data.startswith(before) and data.endswith(self._after)):
+        start, end = self._from, self._till
+        if data[:start] != self._before or data[end:] != self._after:
             return None
         try:
-            text = from_json(data[len(before) : self._till])
+            text = from_json(data[start:end])
         except ValueError:
             return None
         return text if isinstance(text, str) else None
@@ -55,7 +56,8 @@ class Template:
         self._tries -= 1
         before, found, after = data.rpartition(to_json(text))
         if found and after and self._stands_between(before, after):
-            self._before, self._after, self._till = before, after, -len(after)
+            self._before, self._from = before, len(before)
+            self._after, self._till = after, -len(after)
 
     def _stands_between(self, before: bytes, after: bytes) -> bool:
         """Make sure that it is the text which was found, and not the same word elsewhere."""
