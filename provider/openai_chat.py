@@ -246,11 +246,14 @@ class Decoder:
         return deltas
 
     def _choice(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> Sequence[Delta]:
-        deltas = [*self._thinking(delta), *self._content(delta.get("content"))]
-        for fragment in delta.get("tool_calls") or ():
-            deltas += self._calls.add(fragment)
-            self.unshown += 1
-        self._refuse(delta.get("refusal"))
+        deltas: list[Delta] = []
+        if delta:
+            deltas += self._thinking(delta)
+            deltas += self._content(delta.get("content"))
+            for fragment in delta.get("tool_calls") or ():
+                deltas += self._calls.add(fragment)
+                self.unshown += 1
+            self._refuse(delta.get("refusal"))
         finish = choice.get("finish_reason")
         if finish and isinstance(finish, str):
             self._end_with(finish)

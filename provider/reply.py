@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from .blame import Blame
+from .body import Body
 from .classify import request_id_of
 from .failure import Failure, FailureKind, Stage
 from .foreign import classify_exception
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from .part import Conversation, Part, Usage
     from .route import Route
     from .watch import Watch
-
-_CLOSE = 1.0
-"""Seconds to close a connection, which must not hold up an attempt whose outcome is known."""
 
 
 class Reply:
@@ -63,8 +61,7 @@ class Reply:
         self._wall_clock = wall_clock
         self._stream = Stream(provider, self._blame)
         self._decoder = self._stream.decoder
-        self._response: httpx.Response | None = None
-        self._blocks: AsyncGenerator[bytes, None] | None = None
+        self._body: Body | None = None
         self._deltas: AsyncGenerator[Delta, None] | None = None
         # One scope for the whole reply: one for every event costs more than the event.
         self._scope = anyio.CancelScope()
@@ -120,8 +117,8 @@ class Reply:
 
     def __aiter__(self) -> AsyncGenerator[Delta, None]:
         if self._deltas is None:
-            assert self._blocks is not None  # noqa: S101
-            self._deltas = self._stream.deltas(self._blocks, self._watch, first=self._seconds_left)
+            assert self._body is not None  # noqa: S101
+            self._deltas = self._stream.deltas(self._body, self._watch, first=self._seconds_left)
         return self._deltas
 
     async def __aexit__(
@@ -155,41 +152,21 @@ class Reply:
             raise self._blame.error(self._unconnected(failure)) from self._blame.quotable(error)
         self._seconds_left = self._watch.seconds_left
         self._watch.rest()
-        self._response = response
         self._blame.headers = response.headers
-        is_plain = response.headers.get("content-encoding", "identity") == "identity"
-        # A transport in a test may have read the body itself.
-        is_raw = is_plain and not response.is_stream_consumed
-        blocks = response.aiter_raw() if is_raw else response.aiter_bytes()
-        self._blocks = blocks  # type: ignore[assignment]  # a generator, though typed as less
+        self._body = Body(response)
         refusal = await read_refusal(
-            response, blocks, provider=self._provider, now=self._wall_clock()
+            response, self._body.blocks, provider=self._provider, now=self._wall_clock()
         )
         if refusal is not None:
             raise self._blame.error(refusal)
 
     async def _close(self) -> None:
-        """Let go of the connection, also where we are being cancelled."""
-        if self._stream.is_exhausted:  # the transport has let go of it already
-            if self._deltas is not None:
+        """Let go of the connection."""
+        if self._deltas is not None:
+            with suppress(RuntimeError):  # another task iterates over them
                 await self._deltas.aclose()
-            return
-        with anyio.move_on_after(_CLOSE, shield=True):
-            for closing in (self._deltas, self._response):
-                if closing is not None:
-                    with suppress(Exception):
-                        await closing.aclose()
-            await self._exhaust()
-
-    async def _exhaust(self) -> None:
-        """Run the generators of the transport to their end, which is near once it is closed.
-
-        Closing the outermost would leave those below it to the garbage collector.
-        """
-        if self._blocks is not None:
-            with suppress(Exception):
-                async for _ in self._blocks:
-                    pass
+        if self._body is not None and not self._body.is_released:
+            await self._body.abandon()
 
     def _unconnected(self, failure: Failure) -> Failure:
         if failure.kind is FailureKind.TIMEOUT and failure.stage is Stage.CONNECT:
@@ -203,5 +180,5 @@ class Reply:
             message = f"no further output within {timeouts.gap:g} s (`gap`)"
         else:
             message = f"no output within {timeouts.first_event:g} s (`firstEvent`)"
-        stage = Stage.RESPONSE if self._response is None else Stage.STREAM
+        stage = Stage.RESPONSE if self._body is None else Stage.STREAM
         return Failure(kind=FailureKind.TIMEOUT, message=message, stage=stage)

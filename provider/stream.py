@@ -13,9 +13,10 @@ from .reader import DECODERS, parser_of
 from .wire import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+    from collections.abc import AsyncGenerator, Sequence
 
     from .blame import Blame
+    from .body import Body
     from .catalog import Provider
     from .delta import Delta
     from .watch import Watch
@@ -33,7 +34,6 @@ class Stream:
         decoder: Reads them, and keeps what it has read.
         has_output: Anything came that the model wrote.
         is_whole: It was judged, and is a whole answer.
-        is_exhausted: The body was read to its own end.
     """
 
     def __init__(self, provider: Provider, blame: Blame) -> None:
@@ -41,12 +41,11 @@ class Stream:
         self.decoder = DECODERS[provider.wire](provider)
         self.has_output = False
         self.is_whole = False
-        self.is_exhausted = False
         self._gap = provider.timeouts.gap
         self._blame = blame
 
     async def deltas(
-        self, blocks: AsyncIterator[bytes], watch: Watch, *, first: float
+        self, body: Body, watch: Watch, *, first: float
     ) -> AsyncGenerator[Delta, None]:
         """Read up to the terminal marker, or to where the body ends.
 
@@ -64,7 +63,7 @@ class Stream:
         broken: Failure | None = None
         try:
             watch.expect(first)
-            async for block in blocks:
+            async for block in body.blocks:
                 has_output = False
                 for name, data in feed(block):
                     deltas = decode(data, name)
@@ -81,12 +80,9 @@ class Stream:
                     watch.expect(gap)
                 if decoder.is_done or decoder.stop is not None:
                     break
-            else:
-                self.is_exhausted = True
             watch.rest()
-            if decoder.stop is not None and not self.is_exhausted:
-                for delta in await self._late(blocks):
-                    yield delta
+            for delta in await self._late(body):
+                yield delta
         except ProviderError as error:
             raise self._error(error.failure) from self._blame.quotable(error.__cause__)
         except Exception as error:
@@ -98,20 +94,22 @@ class Stream:
         for delta in self._last(broken):
             yield delta
 
-    async def _late(self, blocks: AsyncIterator[bytes]) -> list[Delta]:
+    async def _late(self, body: Body) -> list[Delta]:
         """Wait a little for what may follow the reason for the end, and for the body's own end.
 
         A connection whose body was read to its end can be used again.
         """
         late: list[Delta] = []
-        with anyio.move_on_after(_DRAIN if self.decoder.is_done else _LINGER) as scope:
-            async for block in blocks:
+        with anyio.move_on_after(_LINGER) as scope:
+            if self.decoder.is_done:
+                _drain(scope)
+            async for block in body.blocks:
                 was_done = self.decoder.is_done
                 for name, data in self.parser.feed(block):
                     late += self._decode(name, data)
                 if self.decoder.is_done and not was_done:
-                    scope.deadline = anyio.current_time() + _DRAIN
-            self.is_exhausted = True
+                    _drain(scope)
+            await body.release()
         return late
 
     def _last(self, broken: Failure | None) -> list[Delta]:
@@ -142,6 +140,12 @@ class Stream:
 
     def _error(self, failure: Failure) -> ProviderError:
         return self._blame.error(failure, request_id=self.decoder.request_id)
+
+
+def _drain(scope: anyio.CancelScope) -> None:
+    """Leave little time, but also while we are being cancelled: the transport would lose track."""
+    scope.deadline = anyio.current_time() + _DRAIN
+    scope.shield = True
 
 
 def _lost(error: Exception) -> Failure | None:

@@ -59,9 +59,11 @@ class LoopWatch:
 
     def expect(self, seconds: float) -> None:
         """Wait for something from now on, and for *seconds* at most."""
-        self._due_at = self._now() + seconds
+        now = self._now()
+        self._due_at = now + seconds
         if self._due_at < self._looks_at:
-            self._look_at(self._due_at)
+            # Long before, so that an end which then moves nearer needs no other timer.
+            self._look_at(now + seconds / 4)
 
     def rest(self) -> None:
         """Wait for nothing."""
