@@ -212,4 +212,4 @@ def rows_of(
 
 
 if __name__ == "__main__":
-    run(__doc__, measure, rounds=61)
+    run(__doc__, measure, rounds=31)
