@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .catalog import Provider
-from .classify import classify_response, has_error_object
 from .delta import TextDelta, ToolCallStarted
 from .error import ConfigError, ProviderError
-from .failure import Failure, FailureKind, Stage
 from .reader import parser_of
+from .refusal import name_refusal
 from .wire import mapping, read_json, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from .delta import Delta
+    from .failure import Failure
     from .raw_json import RawJsonParser
     from .sse import SseParser
     from .wire import Decoder, Wire
@@ -164,10 +164,11 @@ def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
     Args:
         decoder: A new one, of the provider's wire. It holds the parts afterwards.
     """
-    if not 200 <= recorded.status < 300:
-        return Outcome(_classified(recorded, provider))
-    if recorded.is_json and provider.wire != "gemini":
-        return Outcome(not_a_stream(recorded, provider))
+    is_success = 200 <= recorded.status < 300
+    if not is_success or (recorded.is_json and provider.wire != "gemini"):
+        return Outcome(
+            name_refusal(recorded.status, recorded.headers, recorded.body, provider=provider)
+        )
     outcome = Outcome()
     try:
         for deltas in _decoded(recorded, decoder, parser_of(provider.wire)):
@@ -188,28 +189,3 @@ def _decoded(
         if not decoder.is_done:
             yield decoder.decode(data, name)
     yield decoder.end(is_clean=recorded.is_clean)
-
-
-def _classified(recorded: Recorded, provider: Provider) -> Failure:
-    return classify_response(
-        recorded.status,
-        recorded.headers,
-        recorded.body,
-        provider=provider,
-        wire=provider.wire,
-    )
-
-
-def not_a_stream(recorded: Recorded, provider: Provider) -> Failure:
-    """Read the JSON that came with a 200 in place of events: an error, as a rule."""
-    try:
-        has_error = has_error_object(read_json(recorded.body))
-    except ValueError:
-        has_error = False
-    if has_error:
-        return _classified(recorded, provider)
-    return Failure(
-        kind=FailureKind.SERVER_ERROR,
-        message="answered a request for a stream with JSON that tells of no error",
-        stage=Stage.STREAM,
-    )

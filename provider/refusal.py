@@ -12,7 +12,7 @@ from .failure import Failure, FailureKind, Stage
 from .wire import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     import httpx
 
@@ -35,15 +35,25 @@ async def read_refusal(
     if is_success and "json" not in response.headers.get("content-type", ""):
         return None
     body = await _read(blocks)
-    if is_success and not _tells_of_error(body):
+    return name_refusal(response.status_code, response.headers, body, provider=provider, now=now)
+
+
+def name_refusal(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    provider: Provider,
+    now: float | None = None,
+) -> Failure:
+    """Name what came in place of a stream: an error, or with a 200 perhaps other JSON."""
+    if 200 <= status < 300 and not _tells_of_error(body):
         return Failure(
             kind=FailureKind.SERVER_ERROR,
             message="answered a request for a stream with JSON that tells of no error",
             stage=Stage.STREAM,
         )
-    return classify_response(
-        response.status_code, response.headers, body, provider=provider, wire=provider.wire, now=now
-    )
+    return classify_response(status, headers, body, provider=provider, wire=provider.wire, now=now)
 
 
 async def _read(blocks: AsyncIterator[bytes]) -> bytes:
