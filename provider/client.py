@@ -25,8 +25,8 @@ class Client:
     """Speak to the providers: one pool of connections for all routes.
 
     Args:
-        http: The client to send with, an ``httpx.AsyncClient`` or one of the same shape; it is
-            left open. None makes one, which is closed with this client.
+        http: The client to send with, an ``httpx.AsyncClient`` or an ``httpx2.AsyncClient``; it
+            is left open. None makes one of httpx, which is closed with this client.
         providers: Those that are known; None takes the catalog and ``SIDESTEP_PROVIDERS``.
         environ: Where keys are read from, at every request.
         wall_clock: Epoch seconds; a ``retry-after`` date is counted from it.

@@ -61,6 +61,8 @@ class Stream:
         decoder, feed, decode = self.decoder, self.parser.feed, self.decoder.decode
         gap, unshown = self._gap, 0
         broken: Failure | None = None
+        failed: Failure | None = None
+        late: list[Delta] = []
         try:
             watch.expect(first)
             async for block in body.blocks:
@@ -81,25 +83,32 @@ class Stream:
                 if decoder.is_done or decoder.stop is not None:
                     break
             watch.rest()
-            for delta in await self._late(body):
-                yield delta
+            await self._linger(body, late)
         except ProviderError as error:
-            raise self._error(error.failure) from self._blame.quotable(error.__cause__)
+            failed = error.failure
         except Exception as error:
             if not decoder.is_done:
                 broken = _lost(error)
                 if broken is None:
                     raise
         watch.rest()
-        for delta in self._last(broken):
+        if failed is None:
+            failed = self._judge(broken, late)
+        # What came late is told in one piece, and whatever followed it: a listener that cannot
+        # take text back must have seen all that is in the parts.
+        for delta in late:
             yield delta
+        if failed is not None:
+            raise self._blame.error(failed, request_id=decoder.request_id) from failed.cause
 
-    async def _late(self, body: Body) -> list[Delta]:
+    async def _linger(self, body: Body, late: list[Delta]) -> None:
         """Wait a little for what may follow the reason for the end, and for the body's own end.
 
         A connection whose body was read to its end can be used again.
+
+        Args:
+            late: Takes what comes, also if the connection breaks after it.
         """
-        late: list[Delta] = []
         with anyio.move_on_after(_LINGER) as scope:
             if self.decoder.is_done:
                 _drain(scope)
@@ -110,36 +119,29 @@ class Stream:
                 if self.decoder.is_done and not was_done:
                     _drain(scope)
             await body.release()
-        return late
 
-    def _last(self, broken: Failure | None) -> list[Delta]:
-        """Read what the body left unfinished, and judge the answer.
+    def _judge(self, broken: Failure | None, late: list[Delta]) -> Failure | None:
+        """Read what the body left unfinished; say why the answer is not whole, or means failure.
 
-        Raises:
-            ProviderError: It is not whole, or means failure.
+        Args:
+            broken: What cut the body; None where it came to its end.
+            late: Takes what comes of it.
         """
         try:
-            deltas = [
-                delta
-                for name, data in self.parser.flush()
-                if _is_json(data)  # what is not was cut
-                for delta in self._decode(name, data)
-            ]
-            deltas += self.decoder.end(is_clean=broken is None)
+            for name, data in self.parser.flush():
+                if _is_json(data):  # what is not was cut
+                    late += self._decode(name, data)
+            late += self.decoder.end(is_clean=broken is None)
         except ProviderError as error:
-            failure = error.failure
-            if broken is not None and failure.kind is FailureKind.TRUNCATED:
-                failure = _cut(failure, broken)
-            raise self._error(failure) from self._blame.quotable(failure.cause)
+            if broken is not None and error.failure.kind is FailureKind.TRUNCATED:
+                return _cut(error.failure, broken)
+            return error.failure
         self.is_whole = True
-        return deltas
+        return None
 
     def _decode(self, name: bytes, data: bytes) -> Sequence[Delta]:
         """Decode an event, unless the answer is whole: then nothing can undo it."""
         return () if self.decoder.is_done else self.decoder.decode(data, name)
-
-    def _error(self, failure: Failure) -> ProviderError:
-        return self._blame.error(failure, request_id=self.decoder.request_id)
 
 
 def _drain(scope: anyio.CancelScope) -> None:

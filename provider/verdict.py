@@ -27,7 +27,7 @@ def unreadable(data: bytes) -> ProviderError:
 
 def odd(error: Exception) -> ProviderError:
     """Say that an event is JSON, but of a shape that this wire does not have."""
-    return _server_error(f"sent an event of a shape that we do not know ({error!r})")
+    return _server_error(f"sent an event of a shape that we do not know ({error!r})", error)
 
 
 def truncated() -> ProviderError:
@@ -57,9 +57,9 @@ def empty(stop: str | None) -> ProviderError:
     )
 
 
-def _server_error(message: str) -> ProviderError:
+def _server_error(message: str, cause: Exception | None = None) -> ProviderError:
     return ProviderError(
-        Failure(kind=FailureKind.SERVER_ERROR, message=message, stage=Stage.STREAM)
+        Failure(kind=FailureKind.SERVER_ERROR, message=message, stage=Stage.STREAM, cause=cause)
     )
 
 

@@ -1,3 +1,5 @@
+"""What the client makes of requests and answers, whichever package it sends with."""
+
 from __future__ import annotations
 
 import base64
@@ -7,16 +9,18 @@ import traceback
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from sidestep import Client, ConfigError, FailureKind, ProviderError, Route, TextDelta
-from sidestep.provider.catalog import Provider, Timeouts
+from sidestep.provider.catalog import Provider
 from sidestep.provider.failure import Stage
 from sidestep.provider.part import Conversation, Message, Reasoning, Text, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from types import ModuleType
+
+    import httpx
 
     from sidestep.provider.delta import Delta
     from sidestep.provider.failure import Failure
@@ -31,40 +35,67 @@ CHAT = Route("chat/m")
 CLAUDE = Route("claude/m")
 HELLO = Conversation([Message("user", [Text("Hello")])])
 
-EVENTS = "text/event-stream; charset=utf-8"
+STREAM = {"content-type": "text/event-stream; charset=utf-8"}
+JSON = {"content-type": "application/json"}
 HEL = b'data: {"id":"gen-1","choices":[{"delta":{"content":"Hel"},"finish_reason":null}]}\n\n'
 LO = b'data: {"choices":[{"delta":{"content":"lo"},"finish_reason":null}]}\n\n'
 FINISH = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n'
 USAGE = b'data: {"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":7}}\n\n'
+ERROR = b'data: {"error":{"code":502,"message":"gone"}}\n\n'
 DONE = b"data: [DONE]\n\n"
 WHOLE = HEL + LO + FINISH + USAGE + DONE
 
 
-def providers(base_url: str = "http://h", **timeouts: float) -> dict[str, Provider]:
-    seconds = Timeouts(**timeouts)
-    return {
-        "chat": Provider("chat", "openai-chat", base_url, "KEY", seconds),
-        "claude": Provider("claude", "anthropic", base_url, "KEY", seconds),
-        "open": Provider("open", "openai-chat", base_url, None, seconds),
-    }
+PROVIDERS = {
+    "chat": Provider("chat", "openai-chat", "http://h", "KEY"),
+    "claude": Provider("claude", "anthropic", "http://h", "KEY"),
+    "open": Provider("open", "openai-chat", "http://h", None),
+}
 
 
 def mocked(
-    handler: Callable[[httpx.Request], httpx.Response], *, environ: dict[str, str] = ENVIRON
+    library: ModuleType,
+    handler: Callable[[httpx.Request], httpx.Response],
+    *,
+    providers: dict[str, Provider] | None = None,
+    environ: dict[str, str] = ENVIRON,
+    now: float = 0.0,
 ) -> Client:
-    http = httpx.AsyncClient(transport=httpx.MockTransport(handler))
-    return Client(http=http, providers=providers(), environ=environ)
+    http = library.AsyncClient(transport=library.MockTransport(handler))
+    known = PROVIDERS if providers is None else providers
+    return Client(http=http, providers=known, environ=environ, wall_clock=lambda: now)
 
 
 def answering(
+    library: ModuleType,
     body: bytes | AsyncIterator[bytes] = WHOLE,
     *,
     status: int = 200,
-    content_type: str = EVENTS,
-    **headers: str,
+    headers: dict[str, str] = STREAM,
+    requests: list[httpx.Request] | None = None,
+    environ: dict[str, str] = ENVIRON,
+    now: float = 0.0,
 ) -> Client:
-    named = {"content-type": content_type, **{k.replace("_", "-"): v for k, v in headers.items()}}
-    return mocked(lambda _: httpx.Response(status, headers=named, content=body))
+    """Return what is answered with *body*, and adds what it sends to *requests*."""
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        if requests is not None:
+            requests.append(request)
+        response: httpx.Response = library.Response(status, headers=headers, content=body)
+        return response
+
+    return mocked(library, handler, environ=environ, now=now)
+
+
+async def body(library: ModuleType, *blocks: bytes, breaks: bool = False) -> AsyncIterator[bytes]:
+    for block in blocks:
+        yield block
+    if breaks:
+        raise library.ReadError("gone")
+
+
+def breaking(library: ModuleType, block: bytes) -> AsyncIterator[bytes]:
+    return body(library, block, breaks=True)
 
 
 async def read(client: Client, route: Route = CHAT) -> tuple[Reply, list[Delta]]:
@@ -81,15 +112,24 @@ async def failed(client: Client, route: Route = CHAT) -> Failure:
     return caught.value.failure
 
 
+async def interrupted(client: Client) -> tuple[list[Delta], Reply, Failure]:
+    """Return what was told before the reply failed."""
+    deltas: list[Delta] = []
+    reply = client.stream(CHAT, HELLO)
+    try:
+        async with reply:
+            async for delta in reply:
+                deltas.append(delta)  # noqa: PERF401 a comprehension would lose them
+    except ProviderError as error:
+        return deltas, reply, error.failure
+    raise AssertionError
+
+
 class TestRequest:
-    async def test_a_chat_request(self) -> None:
+    async def test_a_chat_request(self, library: ModuleType) -> None:
         requests: list[httpx.Request] = []
 
-        def handler(request: httpx.Request) -> httpx.Response:
-            requests.append(request)
-            return httpx.Response(200, headers={"content-type": EVENTS}, content=WHOLE)
-
-        await read(mocked(handler))
+        await read(answering(library, requests=requests))
 
         (request,) = requests
         assert (request.method, str(request.url)) == ("POST", "http://h/chat/completions")
@@ -97,14 +137,10 @@ class TestRequest:
         assert request.headers["accept-encoding"] == "identity"
         assert json.loads(request.content)["messages"] == [{"role": "user", "content": "Hello"}]
 
-    async def test_an_anthropic_request(self) -> None:
+    async def test_an_anthropic_request(self, library: ModuleType) -> None:
         requests: list[httpx.Request] = []
 
-        def handler(request: httpx.Request) -> httpx.Response:
-            requests.append(request)
-            return httpx.Response(529)
-
-        await failed(mocked(handler), CLAUDE)
+        await failed(answering(library, b"", status=529, requests=requests), CLAUDE)
 
         (request,) = requests
         assert str(request.url) == "http://h/v1/messages"
@@ -115,32 +151,34 @@ class TestRequest:
     @pytest.mark.parametrize(
         "key", ["", "  ", "sk-\u2026", "sk-\n-1"], ids=["none", "blank", "no ASCII", "two lines"]
     )
-    async def test_without_a_key_nothing_is_sent(self, key: str) -> None:
-        def handler(_: httpx.Request) -> httpx.Response:
-            raise AssertionError
+    async def test_without_a_key_nothing_is_sent(self, library: ModuleType, key: str) -> None:
+        requests: list[httpx.Request] = []
 
-        failure = await failed(mocked(handler, environ={"KEY": key}))
+        failure = await failed(answering(library, environ={"KEY": key}, requests=requests))
 
+        assert requests == []
         assert (failure.kind, failure.status) == (FailureKind.AUTH, 401)
         assert failure.stage is Stage.CONNECT
         assert failure.message.startswith("KEY ")
 
-    async def test_a_provider_without_a_key_variable_needs_none(self) -> None:
-        def handler(request: httpx.Request) -> httpx.Response:
-            assert "authorization" not in request.headers
-            return httpx.Response(200, headers={"content-type": EVENTS}, content=WHOLE)
+    async def test_a_provider_without_a_key_variable_needs_none(self, library: ModuleType) -> None:
+        requests: list[httpx.Request] = []
 
-        await read(mocked(handler, environ={}), Route("open/m"))
+        await read(answering(library, environ={}, requests=requests), Route("open/m"))
 
-    async def test_white_space_round_a_key_is_not_sent(self) -> None:
-        def handler(request: httpx.Request) -> httpx.Response:
-            assert request.headers["authorization"] == f"Bearer {KEY}"
-            return httpx.Response(200, headers={"content-type": EVENTS}, content=WHOLE)
+        assert "authorization" not in requests[0].headers
 
-        await read(mocked(handler, environ={"KEY": f"{KEY}\n"}))
+    async def test_white_space_round_a_key_is_not_sent(self, library: ModuleType) -> None:
+        requests: list[httpx.Request] = []
 
-    async def test_an_unknown_provider_is_a_matter_of_configuration(self) -> None:
-        client = answering()
+        await read(answering(library, environ={"KEY": f"{KEY}\n"}, requests=requests))
+
+        assert requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+    async def test_an_unknown_provider_is_a_matter_of_configuration(
+        self, library: ModuleType
+    ) -> None:
+        client = answering(library)
 
         assert client.serves(CHAT)
         assert not client.serves(Route("other/m"))
@@ -149,39 +187,59 @@ class TestRequest:
 
 
 class TestAnswer:
-    async def test_a_reply_is_told_and_kept(self) -> None:
-        reply, deltas = await read(answering(x_request_id="req_1"))
+    async def test_a_reply_is_told_and_kept(self, library: ModuleType) -> None:
+        reply, deltas = await read(answering(library, headers={**STREAM, "x-request-id": "req_1"}))
 
         assert deltas == [TextDelta("Hel"), TextDelta("lo")]
         assert reply.parts == [Text("Hello")]
         assert (reply.stop, reply.request_id) == ("stop", "req_1")
         assert (reply.usage.input, reply.usage.output) == (4, 7)
 
-    async def test_the_stream_names_the_request_where_the_headers_do_not(self) -> None:
-        reply, _ = await read(answering())
+    async def test_the_stream_names_the_request_where_the_headers_do_not(
+        self, library: ModuleType
+    ) -> None:
+        reply, _ = await read(answering(library))
 
         assert reply.request_id == "gen-1"
 
-    async def test_a_compressed_answer_is_read(self) -> None:
+    async def test_a_compressed_answer_is_read(self, library: ModuleType) -> None:
         async def body() -> AsyncIterator[bytes]:
             yield gzip.compress(WHOLE)
 
-        _, deltas = await read(answering(body(), content_encoding="gzip"))
+        _, deltas = await read(
+            answering(library, body(), headers={**STREAM, "content-encoding": "gzip"})
+        )
 
         assert len(deltas) == 2
 
-    async def test_what_comes_before_an_error_is_told(self) -> None:
-        told: list[Delta] = []
-        error = b'data: {"error":{"code":502,"message":"gone"}}\n\n'
+    @pytest.mark.parametrize(
+        "blocks",
+        [
+            pytest.param([HEL + ERROR], id="in one block"),
+            pytest.param([HEL, ERROR], id="in two"),
+            pytest.param([FINISH, HEL, ERROR], id="after the reason for the end"),
+            pytest.param([FINISH, HEL + ERROR], id="after it, in one block"),
+            pytest.param([HEL + FINISH, ERROR.rstrip()], id="in the last line"),
+        ],
+    )
+    async def test_what_comes_before_an_error_is_told(
+        self, library: ModuleType, blocks: list[bytes]
+    ) -> None:
+        deltas, reply, failure = await interrupted(answering(library, body(library, *blocks)))
 
-        with pytest.raises(ProviderError) as caught:
-            async with answering(HEL + error).stream(CHAT, HELLO) as reply:
-                told.extend([delta async for delta in reply])
-
-        failure = caught.value.failure
+        assert deltas == [TextDelta("Hel")]
         assert reply.parts == [Text("Hel")]
         assert (failure.kind, failure.status) == (FailureKind.SERVER_ERROR, 502)
         assert (failure.stage, failure.request_id) == (Stage.STREAM, "gen-1")
+
+    async def test_what_the_end_cuts_after_it_is_told(self, library: ModuleType) -> None:
+        client = answering(library, breaking(library, HEL + LO.rstrip()))
+
+        deltas, reply, failure = await interrupted(client)
+
+        assert deltas == [TextDelta("Hel"), TextDelta("lo")]
+        assert reply.parts == [Text("Hello")]
+        assert failure.kind is FailureKind.TRUNCATED
 
     @pytest.mark.parametrize(
         ("route", "body"),
@@ -196,67 +254,72 @@ class TestAnswer:
         ],
     )
     async def test_nothing_after_the_marker_can_undo_an_answer(
-        self, route: Route, body: bytes
+        self, library: ModuleType, route: Route, body: bytes
     ) -> None:
-        reply, _ = await read(answering(body), route)
+        reply, _ = await read(answering(library, body), route)
 
         assert len(reply.parts) == 1
 
-    async def test_a_break_after_the_reason_for_the_end_undoes_nothing(self) -> None:
-        async def body() -> AsyncIterator[bytes]:
-            yield HEL + FINISH
-            raise httpx.ReadError("reset")
-
-        reply, deltas = await read(answering(body()))
+    async def test_a_break_after_the_reason_for_the_end_undoes_nothing(
+        self, library: ModuleType
+    ) -> None:
+        reply, deltas = await read(answering(library, breaking(library, HEL + FINISH)))
 
         assert deltas == [TextDelta("Hel")]
         assert reply.parts == [Text("Hel")]
 
-    async def test_content_after_the_reason_for_the_end_is_told(self) -> None:
-        async def body() -> AsyncIterator[bytes]:
-            yield HEL + FINISH
-            yield LO
-            yield b": alive\n\n"
-            yield USAGE + DONE
-
-        reply, deltas = await read(answering(body()))
+    @pytest.mark.parametrize(
+        ("blocks", "breaks"),
+        [
+            pytest.param([LO, USAGE, DONE], False, id="marker"),
+            pytest.param([LO, b": alive\n\n", USAGE], False, id="end"),
+            pytest.param([LO, USAGE], True, id="break"),
+            pytest.param([LO + USAGE + DONE], True, id="break after the marker"),
+            pytest.param([USAGE, LO.rstrip()], True, id="break in the last blank line"),
+        ],
+    )
+    async def test_content_after_the_reason_for_the_end_is_told(
+        self, library: ModuleType, blocks: list[bytes], *, breaks: bool
+    ) -> None:
+        reply, deltas = await read(
+            answering(library, body(library, HEL + FINISH, *blocks, breaks=breaks))
+        )
 
         assert deltas == [TextDelta("Hel"), TextDelta("lo")]
+        assert reply.parts == [Text("Hello")]
         assert reply.usage.output == 7
 
-    async def test_an_end_without_blank_line_counts(self) -> None:
-        reply, _ = await read(answering(HEL + FINISH.rstrip()))
+    async def test_an_end_without_blank_line_counts(self, library: ModuleType) -> None:
+        reply, _ = await read(answering(library, HEL + FINISH.rstrip()))
 
         assert reply.stop == "stop"
 
-    async def test_an_event_that_the_end_cuts_is_not_invalid_but_missing(self) -> None:
-        failure = await failed(answering(HEL + LO[:30]))
+    async def test_an_event_that_the_end_cuts_is_not_invalid_but_missing(
+        self, library: ModuleType
+    ) -> None:
+        failure = await failed(answering(library, HEL + LO[:30]))
 
         assert failure.kind is FailureKind.TRUNCATED
 
-    async def test_a_broken_stream_says_how(self) -> None:
-        async def body() -> AsyncIterator[bytes]:
-            yield HEL
-            raise httpx.ReadError("gone")
-
-        failure = await failed(answering(body()))
+    async def test_a_broken_stream_says_how(self, library: ModuleType) -> None:
+        failure = await failed(answering(library, breaking(library, HEL)))
 
         assert (failure.kind, failure.code) == (FailureKind.TRUNCATED, "reset")
         assert (failure.stage, failure.status) == (Stage.END, None)
-        assert isinstance(failure.cause, httpx.ReadError)
+        assert isinstance(failure.cause, library.ReadError)
         assert "ReadError: gone" in failure.message
 
-    async def test_a_bug_of_the_agent_passes_unchanged(self) -> None:
+    async def test_a_bug_of_the_agent_passes_unchanged(self, library: ModuleType) -> None:
         async def use() -> None:
-            async with answering().stream(CHAT, HELLO) as reply:
+            async with answering(library).stream(CHAT, HELLO) as reply:
                 async for _ in reply:
                     raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             await use()
 
-    async def test_a_closed_reply_tells_nothing_more(self) -> None:
-        async with answering().stream(CHAT, HELLO) as reply:
+    async def test_a_closed_reply_tells_nothing_more(self, library: ModuleType) -> None:
+        async with answering(library).stream(CHAT, HELLO) as reply:
             async for _ in reply:
                 break
 
@@ -264,41 +327,37 @@ class TestAnswer:
 
 
 class TestRefusal:
-    async def test_an_error_answer_is_classified(self) -> None:
+    async def test_an_error_answer_is_classified(self, library: ModuleType) -> None:
         body = json.dumps({"error": {"code": 429, "message": "slow"}}).encode()
 
         failure = await failed(
-            answering(body, status=429, content_type="application/json", retry_after="7")
+            answering(library, body, status=429, headers={**JSON, "retry-after": "7"})
         )
 
         assert str(failure) == "rate_limit 429: slow"
         assert (failure.retry_after, failure.stage) == (7.0, Stage.RESPONSE)
 
-    async def test_a_date_is_counted_from_the_wall_clock(self) -> None:
-        def handler(_: httpx.Request) -> httpx.Response:
-            return httpx.Response(429, headers={"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"})
+    async def test_a_date_is_counted_from_the_wall_clock(self, library: ModuleType) -> None:
+        headers = {"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}
 
-        http = httpx.AsyncClient(transport=httpx.MockTransport(handler))
-        client = Client(http=http, providers=providers(), environ=ENVIRON, wall_clock=lambda: 20.0)
+        failure = await failed(answering(library, b"", status=429, headers=headers, now=20.0))
 
-        assert (await failed(client)).retry_after == 40.0
+        assert failure.retry_after == 40.0
 
-    async def test_a_huge_error_body_is_not_read_to_its_end(self) -> None:
+    async def test_a_huge_error_body_is_not_read_to_its_end(self, library: ModuleType) -> None:
         async def body() -> AsyncIterator[bytes]:
             for _ in range(100):
                 yield b"x" * 4096
             raise AssertionError
 
-        failure = await failed(answering(body(), status=503, content_type="text/html"))
+        failure = await failed(
+            answering(library, body(), status=503, headers={"content-type": "text/html"})
+        )
 
         assert failure.kind is FailureKind.OVERLOADED
 
-    async def test_an_error_body_that_breaks_leaves_the_status(self) -> None:
-        async def body() -> AsyncIterator[bytes]:
-            yield b'{"error"'
-            raise httpx.ReadError("reset")
-
-        failure = await failed(answering(body(), status=401))
+    async def test_an_error_body_that_breaks_leaves_the_status(self, library: ModuleType) -> None:
+        failure = await failed(answering(library, breaking(library, b'{"error"'), status=401))
 
         assert (failure.kind, failure.status) == (FailureKind.AUTH, 401)
 
@@ -313,9 +372,9 @@ class TestRefusal:
         ids=["error", "quota", "whole answer", "nothing"],
     )
     async def test_json_with_a_200_is_an_error(
-        self, body: bytes, kind: FailureKind, status: int | None
+        self, library: ModuleType, body: bytes, kind: FailureKind, status: int | None
     ) -> None:
-        failure = await failed(answering(body, content_type="application/json"))
+        failure = await failed(answering(library, body, headers=JSON))
 
         assert (failure.kind, failure.status, failure.stage) == (kind, status, Stage.STREAM)
 
@@ -327,33 +386,35 @@ class TestKey:
         ids=["inside", "cut", "nothing else"],
     )
     @pytest.mark.parametrize("status", [401, 200], ids=["answer", "stream"])
-    async def test_it_stands_in_no_message(self, message: str, status: int) -> None:
+    async def test_it_stands_in_no_message(
+        self, library: ModuleType, message: str, status: int
+    ) -> None:
         body = json.dumps({"error": {"message": message, "code": KEY}})
         text = body if status == 401 else f"data: {body}\n\n"
 
-        failure = await failed(answering(text.encode(), status=status))
+        failure = await failed(answering(library, text.encode(), status=status))
 
         assert "[key]" in failure.message
         assert KEY[:10] not in repr(failure)
 
-    async def test_a_cause_that_quotes_it_is_not_chained(self) -> None:
+    async def test_a_cause_that_quotes_it_is_not_chained(self, library: ModuleType) -> None:
         def handler(_: httpx.Request) -> httpx.Response:
-            raise httpx.RemoteProtocolError(f"illegal header Bearer {KEY}")
+            raise library.RemoteProtocolError(f"illegal header Bearer {KEY}")
 
         with pytest.raises(ProviderError) as caught:
-            await read(mocked(handler))
+            await read(mocked(library, handler))
 
         assert KEY not in "".join(traceback.format_exception(caught.value))
         assert caught.value.failure.cause is None
 
-    async def test_any_other_cause_is(self) -> None:
+    async def test_any_other_cause_is(self, library: ModuleType) -> None:
         def handler(_: httpx.Request) -> httpx.Response:
-            raise httpx.RemoteProtocolError("server disconnected")
+            raise library.RemoteProtocolError("server disconnected")
 
         with pytest.raises(ProviderError) as caught:
-            await read(mocked(handler))
+            await read(mocked(library, handler))
 
-        assert isinstance(caught.value.__cause__, httpx.RemoteProtocolError)
+        assert isinstance(caught.value.__cause__, library.RemoteProtocolError)
         assert caught.value.failure.code == "reset"
 
 
@@ -365,7 +426,7 @@ CAPTURES = [
 STREAMS = [c for c in CAPTURES if c["kind"] == "sse" and c["provider"] not in OTHER_WIRES]
 
 
-def replayed(capture: dict[str, Any]) -> Client:
+def replayed(library: ModuleType, capture: dict[str, Any]) -> Client:
     pieces = capture.get("chunks_b64")
     chunks = [base64.b64decode(p) for p in pieces] if pieces else [capture["body"].encode()]
 
@@ -373,16 +434,18 @@ def replayed(capture: dict[str, Any]) -> Client:
         for chunk in chunks:
             yield chunk
         if capture["eof"] == "reset":
-            raise httpx.ReadError("reset")
+            raise library.ReadError("reset")
 
     def handler(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(capture["status"], headers=capture["headers"], content=body())
+        response: httpx.Response = library.Response(
+            capture["status"], headers=capture["headers"], content=body()
+        )
+        return response
 
     is_anthropic = capture["provider"] in {"anthropic", "zai-anthropic"}
     wire: Wire = "anthropic" if is_anthropic else "openai-chat"
     known = {capture["provider"]: Provider(capture["provider"], wire, "http://h", None)}
-    http = httpx.AsyncClient(transport=httpx.MockTransport(handler))
-    return Client(http=http, providers=known, environ={})
+    return mocked(library, handler, providers=known)
 
 
 def told(reply: Reply) -> dict[str, Any]:
@@ -414,10 +477,10 @@ def told(reply: Reply) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("capture", STREAMS, ids=lambda capture: capture["name"])
-async def test_captured_streams(capture: dict[str, Any]) -> None:
+async def test_captured_streams(library: ModuleType, capture: dict[str, Any]) -> None:
     expect = dict(capture["expect"])
     route = Route(f"{capture['provider']}/m")
-    reply = replayed(capture).stream(route, HELLO)
+    reply = replayed(library, capture).stream(route, HELLO)
     failure: Failure | None = None
     shown = 0
 
@@ -442,9 +505,9 @@ async def test_captured_streams(capture: dict[str, Any]) -> None:
     assert failure.retry_after == expect["retry_after"]
 
 
-async def test_a_client_that_was_passed_in_is_left_open() -> None:
-    http = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(500)))
-    async with Client(http=http, providers=providers(), environ=ENVIRON) as client:
+async def test_a_client_that_was_passed_in_is_left_open(library: ModuleType) -> None:
+    http = library.AsyncClient(transport=library.MockTransport(lambda _: library.Response(500)))
+    async with Client(http=http, providers=PROVIDERS, environ=ENVIRON) as client:
         await failed(client)
 
     assert not http.is_closed

@@ -1,4 +1,4 @@
-"""What happens on real connections, on both event loops."""
+"""What happens on real connections, on both event loops and with either package."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import json
 import socket
 import struct
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
-import httpx
-import httpx2
 import pytest
 
 from sidestep import Client, FailureKind, ProviderError, Route
@@ -21,6 +19,7 @@ from sidestep.provider.part import Conversation, Message, Text, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from types import ModuleType
 
     from sidestep.provider.reply import Reply
 
@@ -46,6 +45,13 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 def providers(base_url: str, **timeouts: float) -> dict[str, Provider]:
     return {"chat": Provider("chat", "openai-chat", base_url, "KEY", Timeouts(**timeouts))}
+
+
+@asynccontextmanager
+async def asking(library: ModuleType, url: str, **timeouts: float) -> AsyncIterator[Client]:
+    """Give a client that sends to *url*."""
+    async with library.AsyncClient() as http:
+        yield Client(http=http, providers=providers(url, **timeouts), environ=ENVIRON)
 
 
 async def read(client: Client) -> Reply:
@@ -167,26 +173,30 @@ SOCKETS = [
 ]
 
 
-@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
 @pytest.mark.parametrize(("serve", "kind", "code", "stage", "said"), SOCKETS)
 async def test_what_happens_on_a_connection(
-    serve: Serve, kind: FailureKind, code: str | None, stage: Stage, said: str, library: Any
+    serve: Serve,
+    kind: FailureKind,
+    code: str | None,
+    stage: Stage,
+    said: str,
+    library: ModuleType,
 ) -> None:
+    seconds = {"first_event": 0.1 if "firstEvent" in said else 5, "gap": 0.15}
     with anyio.fail_after(5):
-        async with listening(serve) as url, library.AsyncClient() as http:
-            known = providers(url, first_event=0.1 if "firstEvent" in said else 5, gap=0.15)
-            failure = await failed(Client(http=http, providers=known, environ=ENVIRON))
+        async with listening(serve) as url, asking(library, url, **seconds) as client:
+            failure = await failed(client)
 
     assert (failure.kind, failure.code, failure.stage) == (kind, code, stage)
     assert said in failure.message
     assert failure.status == (401 if kind is FailureKind.AUTH else None)
 
 
-async def test_nothing_listens() -> None:
+async def test_nothing_listens(library: ModuleType) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    async with Client(providers=providers(f"http://127.0.0.1:{port}"), environ=ENVIRON) as client:
+    async with asking(library, f"http://127.0.0.1:{port}") as client:
         failure = await failed(client)
 
     assert (failure.kind, failure.code) == (N, "refused")
@@ -194,7 +204,7 @@ async def test_nothing_listens() -> None:
     assert failure.stage is Stage.CONNECT
 
 
-async def test_a_whole_answer_leaves_its_connection_to_the_next() -> None:
+async def test_a_whole_answer_leaves_its_connection_to_the_next(library: ModuleType) -> None:
     connections = 0
 
     async def serve(stream: anyio.abc.SocketStream) -> None:
@@ -207,34 +217,11 @@ async def test_a_whole_answer_leaves_its_connection_to_the_next() -> None:
         await send_all(stream)
 
     with anyio.fail_after(5):
-        async with (
-            listening(serve) as url,
-            Client(providers=providers(url), environ=ENVIRON) as client,
-        ):
+        async with listening(serve) as url, asking(library, url) as client:
             await read(client)
             await read(client)
 
     assert connections == 1
-
-
-async def check_left_early(leave: Callable[[Client], Awaitable[None]]) -> None:
-    """Check that the server sees the connection closed when a reply is left."""
-    seen = anyio.Event()
-
-    async def serve(stream: anyio.abc.SocketStream) -> None:
-        await stream.send(HEAD + chunked(HEL))
-        try:
-            await stream.receive()
-        except (anyio.EndOfStream, anyio.BrokenResourceError):
-            seen.set()
-
-    with anyio.fail_after(5):
-        async with (
-            listening(serve) as url,
-            Client(providers=providers(url), environ=ENVIRON) as client,
-        ):
-            await leave(client)
-            await seen.wait()
 
 
 async def leave_by_break(client: Client) -> None:
@@ -259,33 +246,47 @@ async def leave_by_deadline(client: Client) -> None:
     assert scope.cancelled_caught
 
 
-@pytest.mark.parametrize("leave", [leave_by_break, leave_by_cancelling, leave_by_deadline])
+LEAVES = [leave_by_break, leave_by_cancelling, leave_by_deadline]
+
+
+@pytest.mark.parametrize("leave", LEAVES)
 async def test_leaving_a_reply_closes_its_connection(
-    leave: Callable[[Client], Awaitable[None]],
+    leave: Callable[[Client], Awaitable[None]], library: ModuleType
 ) -> None:
-    await check_left_early(leave)
+    seen = anyio.Event()
+
+    async def serve(stream: anyio.abc.SocketStream) -> None:
+        await stream.send(HEAD + chunked(HEL))
+        try:
+            await stream.receive()
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            seen.set()
+
+    with anyio.fail_after(5):
+        async with listening(serve) as url, asking(library, url) as client:
+            await leave(client)
+            await seen.wait()
 
 
-async def test_a_slow_consumer_is_not_charged() -> None:
+async def test_a_slow_consumer_is_not_charged(library: ModuleType) -> None:
     async def serve(stream: anyio.abc.SocketStream) -> None:
         await stream.send(HEAD + chunked(HEL))
         await stream.send(chunked(LO + FINISH + DONE) + END)
 
     with anyio.fail_after(5):
-        async with listening(serve) as url:
-            known = providers(url, first_event=5, gap=0.1)
-            async with (
-                Client(providers=known, environ=ENVIRON) as client,
-                client.stream(CHAT, HELLO) as reply,
-            ):
+        async with (
+            listening(serve) as url,
+            asking(library, url, first_event=5, gap=0.1) as client,
+            client.stream(CHAT, HELLO) as reply,
+        ):
+            await anyio.sleep(0.2)
+            async for _ in reply:
                 await anyio.sleep(0.2)
-                async for _ in reply:
-                    await anyio.sleep(0.2)
 
     assert reply.parts == [Text("Hello")]
 
 
-async def test_a_call_that_grows_is_progress() -> None:
+async def test_a_call_that_grows_is_progress(library: ModuleType) -> None:
     fragment = {"index": 0, "id": "1", "function": {"name": "n", "arguments": ""}}
 
     def event(arguments: str) -> bytes:
@@ -305,7 +306,7 @@ async def test_a_call_that_grows_is_progress() -> None:
     with anyio.fail_after(5):
         async with (
             listening(serve) as url,
-            Client(providers=providers(url, first_event=5, gap=0.25), environ=ENVIRON) as client,
+            asking(library, url, first_event=5, gap=0.25) as client,
         ):
             reply = await read(client)
 
@@ -313,7 +314,7 @@ async def test_a_call_that_grows_is_progress() -> None:
 
 
 async def test_a_stall_after_the_reason_for_the_end_is_waited_for_a_little(
-    monkeypatch: pytest.MonkeyPatch,
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sidestep.provider.stream._LINGER", 0.05)
 
@@ -322,10 +323,24 @@ async def test_a_stall_after_the_reason_for_the_end_is_waited_for_a_little(
         await anyio.sleep_forever()
 
     with anyio.fail_after(5):
-        async with (
-            listening(serve) as url,
-            Client(providers=providers(url), environ=ENVIRON) as client,
-        ):
+        async with listening(serve) as url, asking(library, url) as client:
             reply = await read(client)
 
     assert reply.parts == [Text("Hel")]
+
+
+async def test_a_client_makes_what_it_sends_with_and_closes_it() -> None:
+    closed = anyio.Event()
+
+    async def serve(stream: anyio.abc.SocketStream) -> None:
+        await send_all(stream)
+        with pytest.raises(anyio.EndOfStream):
+            await stream.receive()
+        closed.set()
+
+    with anyio.fail_after(5):
+        async with listening(serve) as url:
+            async with Client(providers=providers(url), environ=ENVIRON) as client:
+                await read(client)
+                assert not closed.is_set()
+            await closed.wait()
