@@ -56,7 +56,7 @@ def encode(conversation: Conversation, route: Route) -> dict[str, Any]:
     system = [block for m in messages if m.role == "system" for block in _texts(m)]
     return {
         "model": route.model,
-        "max_tokens": conversation.max_output_tokens or DEFAULT_MAX_TOKENS,
+        "max_tokens": conversation.settings.max_output_tokens or DEFAULT_MAX_TOKENS,
         "stream": True,
         **({"system": system} if system else {}),
         "messages": _messages(messages, _provable(messages, route)),
@@ -95,7 +95,7 @@ def _blocks(message: Message, provable: set[int]) -> Iterator[dict[str, Any]]:
                 yield {"type": "text", "text": part.text}
         elif isinstance(part, ToolCall):
             yield {"type": "tool_use", "id": part.id, "name": part.name, "input": part.input}
-        elif id(part) in provable:
+        elif isinstance(part, Reasoning) and id(part) in provable:
             if part.redacted is not None:
                 yield {"type": "redacted_thinking", "data": part.redacted}
             else:

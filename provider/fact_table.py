@@ -6,7 +6,8 @@ from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+
+from .vendor import vendor_named, vendor_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +21,6 @@ _OF_PROVIDER: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "anthropic": ("anthropic", "ANTHROPIC"),
         "openai": ("openai", "OPENAI"),
-        "openai-chat": ("openai", "OPENAI"),
-        "openai-responses": ("openai", "OPENAI"),
         "openrouter": ("openrouter", "OPENROUTER"),
         "gemini": ("gemini", "GEMINI"),
         "groq": ("chat", "GROQ"),
@@ -44,29 +43,6 @@ _OF_WIRE: Mapping[Wire, tuple[str, str]] = MappingProxyType(
 )
 _OF_THE_UNKNOWN = ("generic", "GENERIC")
 
-# The domains under which each provider serves its API, whatever name a route gives it.
-_DOMAINS: Mapping[str, str] = MappingProxyType(
-    {
-        "anthropic.com": "anthropic",
-        "openai.com": "openai",
-        "openrouter.ai": "openrouter",
-        "generativelanguage.googleapis.com": "gemini",
-        "aiplatform.googleapis.com": "gemini",
-        "groq.com": "groq",
-        "cerebras.ai": "cerebras",
-        "mistral.ai": "mistral",
-        "deepseek.com": "deepseek",
-        "moonshot.ai": "moonshot",
-        "moonshot.cn": "moonshot",
-        "kimi.com": "moonshot",
-        "z.ai": "zai",
-        "bigmodel.cn": "zai",
-        "minimax.io": "minimax",
-        "minimaxi.com": "minimax",
-        "amazonaws.com": "bedrock",
-    }
-)
-
 # The names by which aggregators call the provider behind them.
 _UPSTREAM: Mapping[str, str] = MappingProxyType(
     {
@@ -88,8 +64,9 @@ def tables_of(provider: Provider | str, wire: Wire) -> tuple[Facts, ...]:
         provider: One whose name is not known is looked up by the address of its API. Its name
             alone will do.
     """
-    name = provider if isinstance(provider, str) else _vendor(provider)
-    return _tables(name, wire)
+    if isinstance(provider, str):
+        return _tables(vendor_named(provider) or provider, wire)
+    return _tables(vendor_of(provider), wire)
 
 
 def tables_of_upstream(name: str, wire: Wire) -> tuple[Facts, ...]:
@@ -111,11 +88,3 @@ def _table(file: str, name: str) -> Facts:
     module: Any = import_module(f".fact_{file}", __package__)
     table: Facts = getattr(module, name)
     return table
-
-
-def _vendor(provider: Provider) -> str:
-    if provider.name in _OF_PROVIDER:
-        return provider.name
-    host = urlsplit(provider.base_url).hostname or ""
-    ends = (d for d in _DOMAINS if host == d or host.endswith(f".{d}"))
-    return _DOMAINS.get(next(ends, ""), provider.name)

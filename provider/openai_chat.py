@@ -55,8 +55,8 @@ def encode(conversation: Conversation, route: Route) -> dict[str, Any]:
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    if conversation.max_output_tokens is not None:
-        body["max_tokens"] = conversation.max_output_tokens
+    if conversation.settings.max_output_tokens is not None:
+        body["max_tokens"] = conversation.settings.max_output_tokens
     return body
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from .route import Route
 
 
@@ -24,6 +23,19 @@ class Text:
     text: str
     signature: str | None = None
     item_id: str | None = None
+
+
+@dataclass(slots=True)
+class Image:
+    """A picture, from the user or from a tool.
+
+    Args:
+        media_type: As ``image/png``.
+        data: The file in base64.
+    """
+
+    media_type: str
+    data: str
 
 
 @dataclass(slots=True)
@@ -51,6 +63,8 @@ class Reasoning:
 
 
 ToolState = Literal["pending", "running", "completed", "error", "interrupted"]
+Output = str | list[Text | Image]
+"""What a tool said: text, or texts and pictures in order."""
 
 
 @dataclass(slots=True)
@@ -67,13 +81,16 @@ class ToolCall:
     name: str
     input: dict[str, Any]
     state: ToolState = "pending"
-    output: str | None = None
+    output: Output | None = None
     is_error: bool = False
     signature: str | None = None
     item_id: str | None = None
 
 
-Part = Text | Reasoning | ToolCall
+ModelPart = Text | Reasoning | ToolCall
+"""What a model can write."""
+
+Part = ModelPart | Image
 
 
 @dataclass(slots=True)
@@ -103,13 +120,53 @@ class Usage:
 
 
 @dataclass(slots=True)
-class Conversation:
-    """What a request is made of, for any route.
+class ToolSpec:
+    """What a model is told of a tool that it may call.
+
+    Args:
+        input_schema: JSON Schema of its arguments, whose type is ``object``.
+    """
+
+    name: str
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "object"})
+
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""How much a model is to think; ``none`` asks it not to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What is asked of a model, whichever it is; what it does not take is left out.
 
     Args:
         max_output_tokens: Longest answer, in tokens; None leaves it to the provider, or to
             4096 where the wire demands a number.
+        reasoning: None leaves it to the model.
+        temperature: None leaves it to the provider.
+        top_p: None leaves it to the provider.
+        tool_choice: ``auto``, ``none``, ``required``, or the name of the tool to call; None
+            leaves it to the provider.
+        parallel_tool_calls: False: at most one call in one answer. None leaves it to the
+            provider.
+        cache_key: What requests of one conversation have in common, for a provider that looks
+            for its cache by it. Only OpenAI is told.
     """
 
-    messages: list[Message] = field(default_factory=list)
     max_output_tokens: int | None = None
+    reasoning: Effort | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    tool_choice: str | None = None
+    parallel_tool_calls: bool | None = None
+    cache_key: str | None = None
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What a request is made of, for any route."""
+
+    messages: list[Message] = field(default_factory=list)
+    tools: Sequence[ToolSpec] = ()
+    settings: Settings = Settings()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from .part import Part, Reasoning, Text, ToolCall
+from .part import ModelPart, Reasoning, Text, ToolCall
 from .stub_error import error_envelope, to_json
 from .stub_wire import Ask, Frame, Streamed, arguments_of, parts_of, pieces_of, stop_of, usage_of
 
@@ -63,7 +63,7 @@ def _finish(answer: ModelAnswer, ask: Ask) -> Iterator[Frame]:
     yield event("message_stop")
 
 
-def _empty_block(part: Part) -> dict[str, object]:
+def _empty_block(part: ModelPart) -> dict[str, object]:
     match part:
         case Text():
             return {"type": "text", "text": ""}
@@ -75,7 +75,7 @@ def _empty_block(part: Part) -> dict[str, object]:
             assert_never(part)
 
 
-def _block_deltas(part: Part, size: int) -> Iterator[dict[str, str | None]]:
+def _block_deltas(part: ModelPart, size: int) -> Iterator[dict[str, str | None]]:
     match part:
         case Text():
             for piece in pieces_of(part.text, size):
@@ -91,7 +91,7 @@ def _block_deltas(part: Part, size: int) -> Iterator[dict[str, str | None]]:
             assert_never(part)
 
 
-def _block(part: Part) -> dict[str, object]:
+def _block(part: ModelPart) -> dict[str, object]:
     match part:
         case Text():
             return {"type": "text", "text": part.text}

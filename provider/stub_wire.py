@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from .part import Part, Reasoning, Text, ToolCall, Usage
+from .part import ModelPart, Reasoning, Text, ToolCall, Usage
 from .stub_error import to_json
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class Counts(NamedTuple):
     cache_write: int
 
 
-def parts_of(answer: ModelAnswer, ask: Ask) -> list[Part]:
+def parts_of(answer: ModelAnswer, ask: Ask) -> list[ModelPart]:
     """The parts of *answer*, with the ids and the signature that it leaves to the stub."""
-    parts: list[Part] = []
+    parts: list[ModelPart] = []
     if answer.reasoning or answer.signature:
         signature = answer.signature
         if signature is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..provider.part import Conversation, Message, Text
+from ..provider.part import Conversation, Message, Settings, Text
 from ..provider.route import Route
 from .event import TurnEnded, notify
 
@@ -45,7 +46,7 @@ class Session:
         on_event: Listener | None = None,
     ) -> None:
         self.route = Route(route)
-        self.conversation = Conversation(max_output_tokens=max_output_tokens)
+        self.conversation = Conversation(settings=Settings(max_output_tokens=max_output_tokens))
         if system:
             self.conversation.messages.append(Message("system", [Text(system)]))
         self._middleware = middleware
@@ -115,7 +116,7 @@ class Session:
     def _history(self) -> Conversation:
         """Return the conversation up to the answer that is being made."""
         messages = self.conversation.messages[:-1]
-        return Conversation(messages, self.conversation.max_output_tokens)
+        return replace(self.conversation, messages=messages)
 
     def _tell(self, event: Event) -> None:
         if self.on_event is not None:

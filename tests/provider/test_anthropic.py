@@ -19,7 +19,7 @@ from sidestep import (
 from sidestep.provider.anthropic import Decoder, encode, headers
 from sidestep.provider.catalog import catalog
 from sidestep.provider.failure import Stage
-from sidestep.provider.part import Conversation, Message, Reasoning, Text, ToolCall, Usage
+from sidestep.provider.part import Conversation, Message, Reasoning, Settings, Text, ToolCall, Usage
 from sidestep.provider.wire import NOT_RUN
 
 if TYPE_CHECKING:
@@ -356,7 +356,7 @@ class TestEncode:
                 ),
                 Message("user", [Text("Go on"), Text(" ")]),
             ],
-            max_output_tokens=99,
+            settings=Settings(max_output_tokens=99),
         )
 
         body = encode(conversation, CLAUDE)

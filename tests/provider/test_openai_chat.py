@@ -19,7 +19,7 @@ from sidestep import (
 from sidestep.provider.catalog import catalog
 from sidestep.provider.failure import Stage
 from sidestep.provider.openai_chat import Decoder, encode, headers
-from sidestep.provider.part import Conversation, Message, Reasoning, Text, ToolCall, Usage
+from sidestep.provider.part import Conversation, Message, Reasoning, Settings, Text, ToolCall, Usage
 
 if TYPE_CHECKING:
     from sidestep.provider.delta import Delta
@@ -460,7 +460,7 @@ class TestEncode:
                 Message("assistant", [Reasoning("Hm", signature="s")], route=OTHER),
                 Message("user", [Text("")]),
             ],
-            max_output_tokens=99,
+            settings=Settings(max_output_tokens=99),
         )
 
         body = encode(conversation, GPT)

@@ -1,0 +1,94 @@
+"""What a model takes, as far as its name tells.
+
+Source: platform.claude.com/docs (build-with-claude/thinking, models),
+developers.openai.com/api/docs/guides/reasoning, ai.google.dev/gemini-api/docs (thinking,
+thought-signatures), api-docs.deepseek.com and platform.moonshot.ai, read on 2026-11-29. A name that
+is not known is taken as the newest of its family: names are added more often than limits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Thinking = Literal["none", "manual", "adaptive"]
+Version = tuple[int, int]
+
+NEWEST: Version = (99, 0)
+
+_CLAUDE = re.compile(
+    r"claude-(?:(?P<before>[a-z]+)-)?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2})(?!\d))?"
+)
+_GEMINI = re.compile(r"gemini-(?P<major>\d+)(?:\.(?P<minor>\d+))?")
+_OPENAI_REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|gpt-oss|codex)(?![0-9])")
+_KIMI_THINKING = re.compile(r"kimi-(?:k2-thinking|k2\.[5-9]|k[3-9]|thinking|latest|for-coding)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claude:
+    """What one Claude takes.
+
+    Args:
+        thinking: How it is told to think: not at all, with a budget, or by effort.
+        takes_sampling: It takes ``temperature`` and ``top_p``.
+        can_be_silenced: Its thinking can be switched off.
+        can_be_forced: It takes a ``tool_choice`` that names a tool, or asks for any.
+        takes_prefill: A conversation may end with the beginning of its answer.
+        binds_prefix: Its thinking is good only after the very conversation that it came after.
+    """
+
+    thinking: Thinking
+    takes_sampling: bool
+    can_be_silenced: bool
+    can_be_forced: bool
+    takes_prefill: bool
+    binds_prefix: bool
+
+
+def plain_name(model: str) -> str:
+    """Return *model* without those whom it comes through, in lower case."""
+    return model.lower().rpartition("/")[2]
+
+
+def claude(model: str) -> Claude:
+    """Say what the Claude called *model* takes; one without a number is the newest."""
+    match = _CLAUDE.search(plain_name(model))
+    version = NEWEST if match is None else _version(match)
+    is_strict = version >= (5, 1) and (match is None or match["before"] in {"fable", "mythos"})
+    thinking: Thinking = "none"
+    if version >= (4, 6):
+        thinking = "adaptive"
+    elif version >= (3, 7):
+        thinking = "manual"
+    return Claude(
+        thinking=thinking,
+        takes_sampling=version < (4, 7),
+        can_be_silenced=not is_strict,
+        can_be_forced=not is_strict,
+        takes_prefill=version < (4, 6),
+        binds_prefix=version >= (5, 1),
+    )
+
+
+def gemini_version(model: str) -> Version:
+    """Return the version of a Gemini; ``(0, 0)`` for what is none, as Gemma."""
+    name = plain_name(model)
+    match = _GEMINI.search(name)
+    if match is not None:
+        return _version(match)
+    return NEWEST if name.startswith("gemini") else (0, 0)
+
+
+def reasons_as_openai(model: str) -> bool:
+    """Say whether *model* is one of OpenAI's that reason, which take no sampling."""
+    return _OPENAI_REASONING.match(plain_name(model)) is not None
+
+
+def is_kimi_thinking(model: str) -> bool:
+    """Say whether *model* is a Kimi that thinks before it calls a tool."""
+    return _KIMI_THINKING.search(plain_name(model)) is not None
+
+
+def _version(match: re.Match[str]) -> Version:
+    return int(match["major"]), int(match["minor"] or 0)

@@ -1,0 +1,285 @@
+"""What the API behind one route takes: all that shaping a conversation for it depends on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from .model import claude, gemini_version, is_kimi_thinking, plain_name, reasons_as_openai
+from .vendor import vendor_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from .catalog import Provider
+    from .model import Thinking
+    from .route import Route
+    from .wire import Wire
+
+Proof = Literal["signature", "unsigned", "encrypted", "details", "text", "none"]
+"""What the API wants of its own reasoning when it gets it back.
+
+``signature``: its signature. ``unsigned``: the text, with a signature where it gave one.
+``encrypted``: the encrypted form. ``details``: the list of details. ``text``: the text alone.
+``none``: it takes none back.
+"""
+
+PLACEHOLDER = "(The reasoning before this call is not kept.)"
+"""Stands where an API demands reasoning that the route which answered did not leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdForm:
+    """What the ids of tool calls look like.
+
+    Args:
+        pattern: What a whole id must match.
+        prefix: What a made one begins with.
+        length: How long a made one is.
+    """
+
+    pattern: re.Pattern[str]
+    prefix: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameForm:
+    """What names of tools look like.
+
+    Args:
+        start: Characters that one may begin with, as in a regular expression.
+        inside: Characters that may stand in one.
+        longest: How many characters it may have.
+    """
+
+    start: str
+    inside: str
+    longest: int
+
+
+ANTHROPIC_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="toolu_", length=30)
+CHAT_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,40}"), prefix="call_", length=29)
+LONG_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="call_", length=29)
+MISTRAL_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
+
+_WORD = r"a-zA-Z0-9_-"
+ANTHROPIC_NAMES = NameForm(start=_WORD, inside=_WORD, longest=128)
+OPENAI_NAMES = NameForm(start=_WORD, inside=_WORD, longest=64)
+GEMINI_NAMES = NameForm(start="a-zA-Z_", inside=r"a-zA-Z0-9_.:-", longest=64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What one route takes.
+
+    Args:
+        vendor: Whose API it is; see `vendor_of`.
+        proof: In what form its own reasoning goes back.
+        is_chained: Its reasoning is good only after all the reasoning that came before.
+        missing_signature: Stands on a call for the signature that it must have and has not;
+            None where no call must have one.
+        missing_reasoning: Stands for the reasoning that a message must have and has not; None
+            where no message must.
+        reasons_before_calls: Only a message that calls tools must have reasoning.
+        ids: What the ids of tool calls look like.
+        names: What names of tools look like.
+        takes_images: The user may send pictures.
+        images_in_results: A tool's result may hold pictures; elsewhere they follow in a message
+            of the user's.
+        images_in_errors: So may the result of a tool that failed.
+        begins_with_user: The first message must be the user's.
+        takes_system_later: Instructions may stand between messages.
+        declares_called_tools: Every tool that was called must be declared.
+        thinking: How it is told to think.
+        can_be_silenced: It can be told not to think.
+        can_be_forced: It can be told to call a tool.
+        takes_sampling: It takes ``temperature`` and ``top_p``.
+        token_limit: What it calls the length of the longest answer.
+        most_tokens: The longest answer that it gives; None is unknown.
+        markers: How many cache markers a request may hold; 0 where it takes none.
+        omitted: Names of parameters that are left out of a request.
+        is_plain: Content goes as a string, never as a list of parts.
+        bridges_results: After results of tools comes an answer, before the user speaks.
+    """
+
+    route: Route
+    wire: Wire
+    vendor: str
+    proof: Proof = "none"
+    is_chained: bool = False
+    missing_signature: str | None = None
+    missing_reasoning: str | None = None
+    reasons_before_calls: bool = True
+    ids: IdForm = CHAT_IDS
+    names: NameForm = OPENAI_NAMES
+    takes_images: bool = True
+    images_in_results: bool = False
+    images_in_errors: bool = False
+    begins_with_user: bool = False
+    takes_system_later: bool = False
+    declares_called_tools: bool = False
+    thinking: Thinking = "none"
+    can_be_silenced: bool = True
+    can_be_forced: bool = True
+    takes_sampling: bool = True
+    token_limit: str = "max_tokens"  # noqa: S105 - the name of a parameter
+    most_tokens: int | None = None
+    markers: int = 0
+    omitted: frozenset[str] = frozenset()
+    is_plain: bool = False
+    bridges_results: bool = False
+
+
+@lru_cache(maxsize=1024)
+def target_of(provider: Provider, route: Route) -> Target:
+    """Say what *route* takes, which *provider* serves."""
+    vendor = vendor_of(provider)
+    target = Target(route=route, wire=provider.wire, vendor=vendor)
+    match provider.wire:
+        case "anthropic":
+            return _anthropic(target)
+        case "openai-responses":
+            return _responses(target)
+        case "gemini":
+            return _gemini(target)
+        case "openai-chat":
+            return replace(target, **_chat(vendor, route.model))
+
+
+def _anthropic(target: Target) -> Target:
+    """Anthropic itself, or one of the facades that speak its wire with other models behind."""
+    facts = claude(target.route.model)
+    target = replace(
+        target,
+        ids=ANTHROPIC_IDS,
+        names=ANTHROPIC_NAMES,
+        begins_with_user=True,
+        declares_called_tools=True,
+        images_in_results=True,
+        thinking=facts.thinking,
+    )
+    if target.vendor in {"anthropic", "bedrock"}:
+        return replace(
+            target,
+            proof="signature",
+            is_chained=True,
+            can_be_silenced=facts.can_be_silenced,
+            can_be_forced=facts.can_be_forced,
+            takes_sampling=facts.takes_sampling,
+            markers=4,
+        )
+    wants_thinking = target.vendor in {"deepseek", "moonshot"}
+    return replace(
+        target,
+        proof="unsigned",
+        missing_reasoning=PLACEHOLDER if wants_thinking else None,
+        takes_images=target.vendor not in {"deepseek", "minimax"},
+        markers=4 if target.vendor == "openrouter" else 0,
+    )
+
+
+def _responses(target: Target) -> Target:
+    is_reasoning = reasons_as_openai(target.route.model)
+    return replace(
+        target,
+        proof="encrypted",
+        ids=LONG_IDS,
+        images_in_results=True,
+        images_in_errors=True,
+        takes_system_later=True,
+        thinking="adaptive" if is_reasoning else "none",
+        takes_sampling=not is_reasoning,
+        token_limit="max_output_tokens",  # noqa: S106
+    )
+
+
+def _gemini(target: Target) -> Target:
+    version = gemini_version(target.route.model)
+    is_third = version >= (3, 0)
+    thinking: Thinking = "none"
+    if version >= (2, 5):
+        thinking = "adaptive" if is_third else "manual"
+    return replace(
+        target,
+        proof="signature",
+        # Either word passes for a signature; this one also on Vertex.
+        missing_signature="skip_thought_signature_validator" if is_third else None,
+        ids=LONG_IDS,
+        names=GEMINI_NAMES,
+        images_in_results=is_third,
+        images_in_errors=is_third,
+        begins_with_user=True,
+        thinking=thinking,
+        token_limit="maxOutputTokens",  # noqa: S106
+    )
+
+
+_UNASKED = frozenset({"stream_options", "parallel_tool_calls"})
+
+_CHAT: Mapping[str, Mapping[str, Any]] = {
+    "openai": {"token_limit": "max_completion_tokens", "takes_system_later": True},
+    "openrouter": {"proof": "details", "thinking": "adaptive"},
+    "groq": {"token_limit": "max_completion_tokens"},
+    "cerebras": {
+        "token_limit": "max_completion_tokens",
+        "takes_images": False,
+        "is_plain": True,
+        "omitted": frozenset({"parallel_tool_calls"}),
+    },
+    "mistral": {"ids": MISTRAL_IDS, "begins_with_user": True, "omitted": _UNASKED},
+    "deepseek": {
+        "proof": "text",
+        "missing_reasoning": "",
+        "reasons_before_calls": False,
+        "takes_images": False,
+        "is_plain": True,
+        "thinking": "manual",
+    },
+    "zai": {"proof": "text", "thinking": "manual", "omitted": frozenset({"parallel_tool_calls"})},
+    "moonshot": {"proof": "text", "omitted": frozenset({"parallel_tool_calls"})},
+    "minimax": {"proof": "text", "takes_images": False, "is_plain": True},
+}
+"""How the dialects of Chat Completions differ in what they take."""
+
+_CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
+    "openai": lambda model: _openai_model(model),
+    "groq": lambda model: {
+        "thinking": "adaptive" if "gpt-oss" in model else "none",
+        "takes_images": "llama-4" in model or "vision" in model,
+    },
+    "cerebras": lambda model: {"thinking": "adaptive" if "gpt-oss" in model else "none"},
+    "mistral": lambda model: {"proof": "text" if "magistral" in model else "none"},
+    "moonshot": lambda model: {
+        "missing_reasoning": PLACEHOLDER if is_kimi_thinking(model) else None,
+        "takes_sampling": not is_kimi_thinking(model),
+    },
+    "zai": lambda model: {"takes_images": re.search(r"glm-[\d.]+v", model) is not None},
+    "openrouter": lambda model: {
+        "markers": 4 if model.startswith(("anthropic/", "google/")) else 0,
+        "thinking": "adaptive",
+        "takes_sampling": not model.startswith("anthropic/") or claude(model).takes_sampling,
+    },
+}
+"""How the models of one dialect differ."""
+
+
+def _chat(vendor: str, model: str) -> dict[str, Any]:
+    of_model = _CHAT_MODELS.get(vendor, _same)
+    return {**_CHAT.get(vendor, {}), **of_model(model.lower())}
+
+
+def _openai_model(model: str) -> Mapping[str, Any]:
+    is_reasoning = reasons_as_openai(model)
+    return {
+        "thinking": "adaptive" if is_reasoning else "none",
+        "takes_sampling": not is_reasoning,
+        "takes_images": not plain_name(model).startswith(("gpt-3", "o1-mini", "o3-mini")),
+    }
+
+
+def _same(_model: str) -> Mapping[str, Any]:
+    """All models of this vendor take the same."""
+    return {}
