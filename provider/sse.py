@@ -9,6 +9,7 @@ Event: TypeAlias = tuple[bytes, bytes]
 """The event's name, empty where the provider gave none, and its data."""
 
 _BOM = b"\xef\xbb\xbf"
+_JSON = (b"{", b"[")
 _SIMPLE = re.compile(rb"(?:event: ([^\n]*)\n)?data: \{")
 """How an event begins that is one line of JSON, with or without a name."""
 
@@ -20,8 +21,9 @@ class SseParser:
     inside their JSON. Every byte is looked at a bounded number of times, also where a line
     comes one byte at a time.
 
-    Source: the HTML standard, section 9.2, but for the end: an event that the end of the body
-        cuts before its blank line is kept, for it may be the terminal one.
+    Source: the HTML standard, section 9.2, but for two things. An event that the end of the body
+        cuts before its blank line is kept, for it may be the terminal one. And JSON that stands
+        where an event should is one without a name: so do gateways answer with an error.
     """
 
     __slots__ = ("_is_after_cr", "_is_first", "_line", "_lines", "_run", "comments")
@@ -125,6 +127,8 @@ class SseParser:
 
     def _parse(self, lines: bytes) -> list[Event]:
         """Read one event line by line; none where its data is missing or blank."""
+        if lines.startswith(_JSON):
+            return [(b"", lines.rstrip())]
         name = b""
         data: list[bytes] = []
         for line in lines.split(b"\n"):

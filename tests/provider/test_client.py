@@ -220,6 +220,7 @@ class TestAnswer:
             pytest.param([FINISH, HEL, ERROR], id="after the reason for the end"),
             pytest.param([FINISH, HEL + ERROR], id="after it, in one block"),
             pytest.param([HEL + FINISH, ERROR.rstrip()], id="in the last line"),
+            pytest.param([HEL, ERROR, LO + FINISH + DONE], id="and an answer that goes on"),
         ],
     )
     async def test_what_comes_before_an_error_is_told(
@@ -231,6 +232,16 @@ class TestAnswer:
         assert reply.parts == [Text("Hel")]
         assert (failure.kind, failure.status) == (FailureKind.SERVER_ERROR, 502)
         assert (failure.stage, failure.request_id) == (Stage.STREAM, "gen-1")
+
+    async def test_what_comes_before_an_event_that_cannot_be_read_is_told(
+        self, library: ModuleType
+    ) -> None:
+        client = answering(library, body(library, HEL, b"data: {\n\n", LO + FINISH + DONE))
+
+        deltas, _, failure = await interrupted(client)
+
+        assert deltas == [TextDelta("Hel")]
+        assert (failure.kind, failure.status) == (FailureKind.SERVER_ERROR, None)
 
     async def test_what_the_end_cuts_after_it_is_told(self, library: ModuleType) -> None:
         client = answering(library, breaking(library, HEL + LO.rstrip()))
@@ -300,6 +311,29 @@ class TestAnswer:
         failure = await failed(answering(library, HEL + LO[:30]))
 
         assert failure.kind is FailureKind.TRUNCATED
+
+    @pytest.mark.parametrize(
+        "before", [[], [b": alive\n\n"], [HEL]], ids=["first", "after a comment", "after output"]
+    )
+    @pytest.mark.parametrize("indent", [None, 1], ids=["in one line", "in several"])
+    async def test_an_error_may_come_as_json_in_place_of_an_event(
+        self, library: ModuleType, before: list[bytes], indent: int | None
+    ) -> None:
+        error = {"code": 429, "message": "slow", "metadata": {"headers": {"Retry-After": "9"}}}
+        sent = [*before, json.dumps({"error": error}, indent=indent).encode()]
+
+        failure = await failed(answering(library, body(library, *sent)))
+
+        assert (failure.kind, failure.status) == (FailureKind.RATE_LIMIT, 429)
+        assert (failure.retry_after, failure.stage) == (9.0, Stage.STREAM)
+
+    async def test_a_body_that_cannot_be_decompressed_is_broken(self, library: ModuleType) -> None:
+        headers = {**STREAM, "content-encoding": "gzip"}
+
+        failure = await failed(answering(library, body(library, WHOLE), headers=headers))
+
+        assert failure.kind is FailureKind.TRUNCATED
+        assert "DecodingError" in failure.message
 
     async def test_a_broken_stream_says_how(self, library: ModuleType) -> None:
         failure = await failed(answering(library, breaking(library, HEL)))
