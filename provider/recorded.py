@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 from .catalog import Provider
 from .delta import TextDelta, ToolCallStarted
 from .error import ConfigError, ProviderError
+from .raw_answer import RawAnswer, refuse_misplaced
 from .reader import parser_of
 from .refusal import name_refusal
-from .wire import mapping, read_json, string
+from .vendor import vendor_named
+from .wire import mapping, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,13 +23,11 @@ if TYPE_CHECKING:
     from .delta import Delta
     from .failure import Failure
     from .raw_json import RawJsonParser
-    from .sse import SseParser
+    from .sse import Event, SseParser
     from .wire import Decoder, Wire
 
 _SHOWN = (TextDelta, ToolCallStarted)
 
-_STATUS_LINE = re.compile(rb"HTTP/\d(?:\.\d)? +(\d{3})(?: [^\r\n]*)?\r?\n")
-_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _FACADE = "-anthropic"
 _WIRES: Mapping[str, Wire] = {
     "openai": "openai-responses",
@@ -34,6 +35,16 @@ _WIRES: Mapping[str, Wire] = {
     "gemini": "gemini",
 }
 """Of providers that the catalog does not list; any other is taken to speak chat completions."""
+_SIGNS: Mapping[Wire, re.Pattern[bytes]] = {
+    "openai-responses": re.compile(rb'"type" ?: ?"response\.\w'),
+    "anthropic": re.compile(rb'"type" ?: ?"message_(?:start|delta|stop)"'),
+    "gemini": re.compile(rb'"(?:candidates|promptFeedback|usageMetadata)" ?: ?[\[{]'),
+    "openai-chat": re.compile(rb'"object" ?: ?"chat\.completion|"choices" ?: ?\['),
+}
+"""What stands in the events of one wire only; inside a string its quotes would be escaped."""
+_ANTHROPIC_ERROR = re.compile(rb'"type" ?: ?"error"')
+_LOOKED_AT = 65_536  # bytes of a body that say which wire it is
+_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +55,7 @@ class Recorded:
         provider: Whose facts to read it by; empty where nobody said.
         blocks: The body as it came from the network; joined where only that is known.
         is_clean: False where the connection broke after the last block.
+        notes: What was taken for granted, or left out.
     """
 
     provider: str
@@ -51,6 +63,7 @@ class Recorded:
     headers: Mapping[str, str] = field(default_factory=dict)
     blocks: tuple[bytes, ...] = ()
     is_clean: bool = True
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def parse(
@@ -59,44 +72,42 @@ class Recorded:
         """Read a recording: a capture, a raw HTTP answer, or a bare body.
 
         Args:
-            content: What is in the file.
+            content: What is in the file; also as PowerShell writes one, in UTF-16.
             provider: Overrides what a capture says; None leaves it.
             status: That of a bare body; None takes 200.
 
         Raises:
-            ConfigError: It is a capture that lacks something.
+            ConfigError: It is a capture that lacks something, or no answer that can be read.
         """
-        raw = _STATUS_LINE.match(content)
+        content = _plain(content)
+        raw = RawAnswer.parse(content)
         if raw is not None:
-            return cls._raw(content, int(raw[1]), raw.end(), provider or "")
+            return cls(
+                provider=provider or "", status=raw.status, headers=raw.headers,
+                blocks=(raw.body,), is_clean=raw.is_clean, notes=_left_out(status, raw.status),
+            )  # fmt: skip
         capture = _capture(content)
         if capture is not None:
-            return cls._captured(capture, provider)
-        return cls(provider=provider or "", status=status or 200, blocks=(content,))
+            return cls._captured(capture, provider, status)
+        notes: tuple[str, ...] = ()
+        if status is None:
+            refuse_misplaced(content)
+            notes = ("status 200, as the file has none and no --status was given",)
+        return cls(provider=provider or "", status=status or 200, blocks=(content,), notes=notes)
 
     @classmethod
-    def _raw(cls, content: bytes, status: int, start: int, provider: str) -> Recorded:
-        head, *rest = _BLANK_LINE.split(content[start:], maxsplit=1)
-        pairs = (line.partition(b":") for line in head.splitlines() if b":" in line)
-        headers = {
-            name.strip().decode("latin-1").lower(): value.strip().decode("latin-1")
-            for name, _, value in pairs
-        }
-        body = rest[0] if rest else b""
-        return cls(provider=provider, status=status, headers=headers, blocks=(body,))
-
-    @classmethod
-    def _captured(cls, capture: Mapping[str, Any], provider: str | None) -> Recorded:
-        status, body, chunks = capture["status"], capture.get("body"), capture.get("chunks_b64")
-        if not isinstance(status, int) or isinstance(status, bool):
-            raise ConfigError(f"`status` of a capture must be a whole number, got {status!r}")
-        blocks = tuple(_chunks(chunks)) if chunks is not None else (string(body).encode(),)
+    def _captured(
+        cls, capture: Mapping[str, Any], provider: str | None, given: int | None
+    ) -> Recorded:
+        status, chunks = _checked(capture)["status"], capture.get("chunks_b64")
+        blocks = tuple(_chunks(chunks)) if chunks is not None else (_body(capture["body"]),)
         return cls(
-            provider=provider or string(capture.get("provider")),
+            provider=provider or capture.get("provider") or "",
             status=status,
             headers={name.lower(): str(value) for name, value in _headers(capture)},
             blocks=blocks,
             is_clean=capture.get("eof") != "reset",
+            notes=_left_out(given, status),
         )
 
     @property
@@ -118,11 +129,36 @@ class Recorded:
             return known
         if name.endswith(_FACADE):
             return Provider(name.removesuffix(_FACADE), "anthropic", "", None)
-        return Provider(name, _WIRES.get(name) or self._guessed(), "", None)
+        return Provider(name, self.looks_like or self._guessed(), "", None)
+
+    @property
+    def names_somebody(self) -> bool:
+        """Whether sidestep has heard of its provider, though it may not know how to ask there."""
+        name = self.provider.removesuffix(_FACADE)
+        return name in _WIRES or vendor_named(name) is not None
+
+    @property
+    def looks_like(self) -> Wire | None:
+        """The wire whose events it has, whoever answered; None where that does not show."""
+        start = self.body[:_LOOKED_AT]
+        return next((wire for wire, sign in _SIGNS.items() if sign.search(start)), None)
 
     def _guessed(self) -> Wire:
-        is_anthropic = not self.provider and b'"type":"error"' in self.body.replace(b" ", b"")
-        return "anthropic" if is_anthropic else "openai-chat"
+        named = _WIRES.get(self.provider)
+        is_anthropic = not self.provider and _ANTHROPIC_ERROR.search(self.body[:_LOOKED_AT])
+        return named or ("anthropic" if is_anthropic else "openai-chat")
+
+
+def _plain(content: bytes) -> bytes:
+    """Return *content* in UTF-8, without a byte order mark."""
+    if content.startswith(_BOMS):
+        return content.decode("utf-16", "replace").encode()
+    return content.removeprefix(codecs.BOM_UTF8)
+
+
+def _left_out(given: int | None, status: int) -> tuple[str, ...]:
+    is_other = given is not None and given != status
+    return (f"status {status}, as the file says, and not {given} of --status",) if is_other else ()
 
 
 def _capture(content: bytes) -> Mapping[str, Any] | None:
@@ -132,6 +168,27 @@ def _capture(content: bytes) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return value if "status" in value and ("body" in value or "chunks_b64" in value) else None
+
+
+def _checked(capture: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *capture* where what it says has the right types."""
+    status = capture["status"]
+    if not isinstance(status, int) or isinstance(status, bool) or not 100 <= status <= 999:
+        raise ConfigError(
+            f"`status` of a capture must be a whole number from 100 to 999, got {status!r}"
+        )
+    for name, kind, written in (("provider", str, "a string"), ("headers", dict, "an object")):
+        value = capture.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise ConfigError(f"`{name}` of a capture must be {written}, got {value!r}")
+    if capture.get("eof") not in (None, "clean", "reset"):
+        raise ConfigError(f"`eof` of a capture must be 'clean' or 'reset', got {capture['eof']!r}")
+    return capture
+
+
+def _body(body: object) -> bytes:
+    """Return the body of a capture; one that was not quoted is written out again."""
+    return body.encode("utf-8", "replace") if isinstance(body, str) else write_json(body)
 
 
 def _chunks(chunks: object) -> list[bytes]:
@@ -152,10 +209,12 @@ class Outcome:
     Args:
         failure: Why it is no answer; None where it is one.
         has_shown: Whether text, or the beginning of a call, had come.
+        events: How many were read.
     """
 
     failure: Failure | None = None
     has_shown: bool = False
+    events: int = 0
 
 
 def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
@@ -171,7 +230,7 @@ def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
         )
     outcome = Outcome()
     try:
-        for deltas in _decoded(recorded, decoder, parser_of(provider.wire)):
+        for deltas in _decoded(recorded, decoder, parser_of(provider.wire), outcome):
             outcome.has_shown |= any(isinstance(delta, _SHOWN) for delta in deltas)
     except ProviderError as error:
         outcome.failure = error.failure
@@ -179,13 +238,25 @@ def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
 
 
 def _decoded(
-    recorded: Recorded, decoder: Decoder, parser: SseParser | RawJsonParser
+    recorded: Recorded, decoder: Decoder, parser: SseParser | RawJsonParser, outcome: Outcome
 ) -> Iterator[Sequence[Delta]]:
-    for block in recorded.blocks:
-        for name, data in parser.feed(block):
-            if not decoder.is_done:
-                yield decoder.decode(data, name)
-    for name, data in parser.flush():
+    for name, data in _events(recorded, parser):
         if not decoder.is_done:
+            outcome.events += 1
             yield decoder.decode(data, name)
     yield decoder.end(is_clean=recorded.is_clean)
+
+
+def _events(recorded: Recorded, parser: SseParser | RawJsonParser) -> Iterator[Event]:
+    for block in recorded.blocks:
+        yield from parser.feed(block)
+    # What is no JSON was cut, and the end judges that.
+    yield from (event for event in parser.flush() if _is_json(event[1]))
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        read_json(data)
+    except ValueError:
+        return False
+    return True

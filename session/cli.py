@@ -245,12 +245,18 @@ def explain(
 def _content(file: str) -> bytes:
     from ..provider.variable import read_file
 
+    if file == "-" and sys.stdin is None:
+        raise click.UsageError("stdin is closed: name a file, or lead the answer into it")
     if file == "-":
         return sys.stdin.buffer.read()
+    path = Path(file)
     try:
-        return read_file(Path(file))
+        # A pipe that the shell names, as in <(curl …), has an end.
+        return path.read_bytes() if path.is_fifo() else read_file(path)
     except ConfigError as error:
-        raise ConfigError(f"{file}: {error}") from None
+        raise ConfigError(f"{file!r}: {error}") from None
+    except OSError as error:
+        raise ConfigError(f"{file!r}: it cannot be read ({error.strerror})") from None
 
 
 def terminal() -> Console:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from ..provider.failure import FailureKind, Stage
 from ..provider.part import Reasoning, ToolCall
 from ..provider.part import Text as TextPart
 from ..provider.reader import DECODERS
 from ..provider.recorded import Outcome, Recorded, read
+from ..provider.report import read_body
 from ..provider.route import Route
+from ..provider.secret import Secret
 from .console import printable
 from .decision import Retry, Standing, Stop, Swap, decide
 from .middleware import Sidestep
@@ -23,8 +28,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from ..provider.catalog import Provider
     from ..provider.failure import Failure
     from ..provider.wire import Decoder
+    from .config import FallbackConfig
     from .decision import Decision
 
 _CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "model_length"})
@@ -32,6 +39,17 @@ _CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS
 
 _ELSEWHERE = Route("another/route")
 """Stands for a healthy sibling where no route was named."""
+
+_KEY = re.compile(
+    r"\b[sp]k[-_][\w-]{16,}|\b(?:gsk|csk|xai|pplx|hf|r8)[-_]\w{16,}"
+    r"|\bAIza[\w-]{20,}|(?<=Bearer )[\w.~+/=-]{16,}"
+)
+"""What keys look like: some gateways repeat the one that they refuse."""
+_SHORTEST = 8
+"""Characters of what counts as a key; a shorter one, made up for a stub, may stand in any word."""
+_PLACES = {"html": "a page of HTML", "text": "plain text", "binary": "binary data",
+           "json": "JSON", "empty": "an empty body"}  # fmt: skip
+"""What can come in place of a stream, by its form."""
 
 
 def explain(
@@ -43,13 +61,52 @@ def explain(
         route: The route that answered; None: one that has a healthy sibling, if any has.
     """
     middleware = Sidestep.from_env(environ)
-    provider = recorded.spoken_by(known_providers(middleware.config, environ))
+    known = known_providers(middleware.config, environ)
+    provider = recorded.spoken_by(known)
     decoder = DECODERS[provider.wire](provider)
     outcome = read(recorded, provider, decoder)
+    assumed = [*recorded.notes, *_notes(recorded, provider, known)]
     if outcome.failure is None:
-        return _answer(decoder)
+        return _answer(decoder) | {"assumed": assumed}
+    if route is None and middleware.config is not None:
+        assumed.append("a route with a healthy sibling, as no --model was given")
     outcome.failure.route = route
-    return _described(outcome) | _decided(outcome.failure, middleware, route)
+    outcome.failure.message = _without_keys(outcome.failure.message, known, environ)
+    outcome.failure.because = outcome.failure.because or _fact(outcome, recorded, decoder)
+    decided = _decided(outcome.failure, middleware, route)
+    return _described(outcome) | decided | {"assumed": assumed}
+
+
+def _notes(recorded: Recorded, provider: Provider, known: Mapping[str, Provider]) -> list[str]:
+    """Say what of the provider was taken for granted, and what speaks against it."""
+    name, wire = recorded.provider, recorded.looks_like
+    if not name:
+        return [f"the {provider.wire} wire, as no provider was given"]
+    if not recorded.names_somebody and name not in known:
+        return [f"the {provider.wire} wire, as {name!r} is no provider that sidestep knows"]
+    if wire not in (None, provider.wire):
+        return [f"the {provider.wire} wire of {name!r}, but the body looks like {wire}"]
+    return []
+
+
+def _without_keys(message: str, known: Mapping[str, Provider], environ: Mapping[str, str]) -> str:
+    for provider in known.values():
+        key = environ.get(provider.api_key_env or "", "")
+        message = Secret(key if len(key) >= _SHORTEST else None).hidden_in(message)
+    return _KEY.sub("[key]", message)
+
+
+def _fact(outcome: Outcome, recorded: Recorded, decoder: Decoder) -> str:
+    """Say what decided where no word of the provider's did."""
+    failure = outcome.failure
+    if failure is None or failure.stage is not Stage.END:
+        return "no word or status that sidestep knows"
+    if failure.kind is not FailureKind.TRUNCATED and decoder.stop is not None:
+        return f"the reason for the end, {decoder.stop!r}"
+    if not outcome.events:
+        return f"no event, but {_PLACES[read_body(recorded.body)[1]]}"
+    end = "the end of the body" if recorded.is_clean else "a broken connection"
+    return f"{end} before the terminal marker, events read: {outcome.events}"
 
 
 def _answer(decoder: Decoder) -> dict[str, Any]:
@@ -102,28 +159,41 @@ def _decided(failure: Failure, middleware: Sidestep, route: Route | None) -> dic
         resets_in=resets_in,
     )
     at_first = decide(failure, first, limits)
-    at_last = decide(failure, replace(first, retries=limits.retries), limits)
+    is_again = isinstance(decide(failure, replace(first, retries=1), limits), Retry)
+    retries = limits.retries if is_again else int(isinstance(at_first, Retry))
+    at_last = decide(failure, replace(first, retries=retries), limits)
+    cooldown = _cooldown(at_last, config)
     return {
         "retry": isinstance(at_first, Retry),
         "swap": isinstance(at_last, Swap),
         "degrade": not isinstance(at_last, Retry) and at_last.cooldown is not None,
         "repair": None,
         "wait": at_first.wait if isinstance(at_first, Retry) else None,
-        "why": _why(at_first, at_last, limits.retries),
+        "cooldown": cooldown,
+        "why": _why(at_first, at_last, retries, cooldown),
     }
 
 
-def _why(at_first: Decision, at_last: Decision, retries: int) -> str:
+def _cooldown(decision: Decision, config: FallbackConfig | None) -> float | None:
+    """Return for how many seconds the route is left alone, the first time."""
+    if config is None or isinstance(decision, Retry) or decision.cooldown is None:
+        return None
+    return float(min(max(config.cooldown_seconds, decision.cooldown), config.max_cooldown_seconds))
+
+
+def _why(at_first: Decision, at_last: Decision, retries: int, cooldown: float | None) -> str:
     """Tell in a sentence what sidestep does."""
     told = []
     if isinstance(at_first, Retry):
-        told.append(
-            f"retried on the same route, {at_first.wait:g} s later, {retries} times at most"
-        )
+        often = "once" if retries == 1 else f"{retries} times at most, with waits that grow"
+        told.append(f"retried on the same route after {at_first.wait:g} s, {often}")
     if isinstance(at_last, Swap):
-        told.append("then moved to a sibling" if told else "moved to a sibling at once")
+        where = "a sibling" if at_last.sibling is _ELSEWHERE else str(at_last.sibling)
+        told.append(f"then moved to {where}" if told else f"moved to {where} at once")
     if isinstance(at_last, Stop):
         told.append(f"{'then ' if told else ''}the step fails: {at_last.why}")
+    if cooldown is not None:
+        told.append(f"the route that failed is left alone for {cooldown:g} s")
     return "; ".join(told)
 
 
@@ -133,5 +203,18 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
     console.print(Text(str(found["kind"]), style=style))
     for name, value in found.items():
         if name != "kind" and value not in (None, "", [], {}):
-            line = Text.assemble((f"  {name:12} ", "dim"), printable(str(value)))
+            line = Text.assemble((f"  {name:12} ", "dim"), printable(_written(name, value)))
             console.print(line, soft_wrap=True)
+
+
+def _written(name: str, value: Any) -> str:
+    """Spell *value* for a person; its further lines stand below the first."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "assumed":
+        text = "\n".join(value)
+    elif isinstance(value, float):
+        text = f"{value:g} s"
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.replace("\n", "\n" + " " * 15)

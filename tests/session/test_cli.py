@@ -112,6 +112,7 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
         ),
         pytest.param(["explain", "nope.json"], {}, 2, "nope.json", id="nothing to explain"),
         pytest.param(["explain", "."], {}, 2, "is a directory", id="a folder to explain"),
+        pytest.param(["explain", ""], {}, 2, "''", id="no name to explain"),
         pytest.param(["check"], {}, 0, "no configuration", id="nothing configured"),
         pytest.param(
             ["check"], {"SIDESTEP_FALLBACK_CONFIG": MAP}, 0, f"{PRIMARY} → {SIBLING}", id="a chain"
@@ -170,6 +171,28 @@ def test_a_failed_answer_is_explained(arguments: list[str], given: str, kind: st
         "kind", "status", "code", "message", "retry_after", "reset_at", "retry", "swap",
         "degrade", "repair", "why", "because",
     } <= found.keys()  # fmt: skip
+
+
+def test_a_closed_stdin_is_named() -> None:
+    ran = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m sidestep explain - <&-"], env=environment(),
+        capture_output=True, encoding="utf-8", timeout=60, check=False,
+    )  # fmt: skip
+
+    assert ran.returncode == 2
+    assert "stdin is closed" in ran.stderr
+
+
+def test_an_answer_in_a_pipe_with_a_name_is_explained(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(
+        [*SIDESTEP, "explain", str(pipe)], env=environment(), stdout=subprocess.PIPE
+    ) as explaining:
+        pipe.write_bytes(b"HTTP/1.1 402 X\r\n\r\n")
+        told, _ = explaining.communicate(timeout=60)
+
+    assert told.startswith(b"quota\n")
 
 
 def test_the_first_command_of_a_new_user_passes() -> None:
