@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .fact import kind_of_status, own_facts, walk
+from .fact_cure import find_cure
 from .fact_table import tables_of, tables_of_upstream
 from .failure import Failure, FailureKind, Stage
 from .report import read_body, read_reports
@@ -31,6 +32,7 @@ BODY_LIMIT = 65_536
 
 _MESSAGE = 500  # characters of a message that are kept
 _AGGREGATED = frozenset({"error_type", "provider_name", "provider_code"})
+_CURABLE = frozenset({FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST})
 _TELLING = ("error_code", "code", "error_type", "type", "reason", "rpc")
 
 
@@ -153,6 +155,7 @@ def _classify(
         is_capacity=decided is not None and decided[0].is_capacity,
         should_retry=_should_retry(headers),
         because=_because(decided, status),
+        cure=find_cure(report for report, _ in spoken) if kind in _CURABLE else None,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from .cure import Cure
     from .route import Route
 
 
@@ -66,6 +67,7 @@ class Failure:
         should_retry: What the provider itself says of asking this route again; None if nothing.
         because: What decided on the kind, in words: a type, a code, a status; empty where the
             message says it.
+        cure: What has to change in the request, where the refusal says so; None: it does not.
         cause: The exception behind it.
     """
 
@@ -81,6 +83,7 @@ class Failure:
     is_capacity: bool = False
     should_retry: bool | None = None
     because: str = ""
+    cure: Cure | None = None
     cause: BaseException | None = None
 
     @property

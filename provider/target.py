@@ -29,6 +29,10 @@ Proof = Literal["signature", "unsigned", "encrypted", "details", "text", "none"]
 PLACEHOLDER = "(The reasoning before this call is not kept.)"
 """Stands where an API demands reasoning that the route which answered did not leave."""
 
+PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
+"""Stands where Gemini demands a signature; of the two words that pass for one, this does so on
+Vertex as well. Source: ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdForm:
@@ -205,8 +209,7 @@ def _gemini(target: Target) -> Target:
     return replace(
         target,
         proof="signature",
-        # Either word passes for a signature; this one also on Vertex.
-        missing_signature="skip_thought_signature_validator" if is_third else None,
+        missing_signature=PLACEHOLDER_SIGNATURE if is_third else None,
         ids=LONG_IDS,
         names=GEMINI_NAMES,
         images_in_results=is_third,

@@ -1,0 +1,111 @@
+"""What a refusal says that has to change in the request, and the change.
+
+A cure changes what we take the route for, never the stored conversation; whether that changes the
+request is seen in its bytes. The words in which one is asked for stand in ``fact_cure.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, assert_never
+
+from .target import MISTRAL_IDS, PLACEHOLDER, PLACEHOLDER_SIGNATURE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .target import Target
+
+
+class Change(StrEnum):
+    """What is done to a request, in words."""
+
+    DROP_REASONING = "drop all reasoning, and the ids of its items"
+    THINKING_OFF = "switch thinking off"
+    THINK_ADAPTIVELY = "let the model decide how much it thinks"
+    THINK_BY_BUDGET = "give thinking a budget"
+    SIGN_CALLS = "put a placeholder for the signature that a call lacks"
+    ADD_REASONING = "put a placeholder for the reasoning that a message lacks"
+    DROP_REASONING_TEXT = "leave out the text of reasoning"
+    REWRITE_IDS = "rewrite the ids of tool calls"
+    CLOSE_CALLS = "give every tool call one result, right after it"
+    DECLARE_TOOLS = "declare every tool that was called"
+    DROP_EMPTY = "leave out what is empty"
+    END_WITH_USER = "end with a message of the user's"
+    BRIDGE_RESULTS = "put an answer between a tool's result and the user"
+    UNMARK = "leave out the cache markers"
+    DROP_IMAGES = "leave out the images"
+    PLAIN_CONTENT = "send content as text alone"
+    DO_NOT_FORCE = "do not force a tool to be called"
+    LIMIT_TOKENS = "ask for a shorter answer at most"
+    RENAME_LIMIT = "give the longest answer under another name"
+    OMIT = "leave out a parameter"
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """One change that a refusal asks for.
+
+    Args:
+        detail: The parameter to leave out, the other name, or the most tokens; empty for others.
+    """
+
+    change: Change
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.change}: {self.detail}" if self.detail else str(self.change)
+
+
+def cured(target: Target, cures: Iterable[Cure]) -> Target:
+    """Return what *target* is to be taken for after *cures*."""
+    for cure in cures:
+        target = replace(target, **_changes(target, cure))
+    return target
+
+
+def _changes(target: Target, cure: Cure) -> dict[str, Any]:
+    """Return the facts about *target* that turned out to be otherwise."""
+    match cure.change:
+        case Change.DROP_REASONING:
+            return {"proof": "none"}
+        case Change.THINKING_OFF:
+            return {"thinking": "none"}
+        case Change.THINK_ADAPTIVELY:
+            return {"thinking": "adaptive"}
+        case Change.THINK_BY_BUDGET:
+            return {"thinking": "manual"}
+        case Change.SIGN_CALLS:
+            return {"missing_signature": PLACEHOLDER_SIGNATURE}
+        case Change.ADD_REASONING:
+            # Empty will do for most; what is refused again gets a sentence, everywhere.
+            is_first = target.missing_reasoning is None
+            text = "" if is_first else PLACEHOLDER
+            return {"missing_reasoning": text, "reasons_before_calls": is_first}
+        case Change.DROP_REASONING_TEXT:
+            return {"proof": "none", "missing_reasoning": None}
+        case Change.REWRITE_IDS:
+            return {"ids": MISTRAL_IDS}  # a form that every API takes
+        case Change.DECLARE_TOOLS:
+            return {"declares_called_tools": True}
+        case Change.BRIDGE_RESULTS:
+            return {"bridges_results": True}
+        case Change.UNMARK:
+            return {"markers": 0}
+        case Change.DROP_IMAGES:
+            return {"takes_images": False}
+        case Change.PLAIN_CONTENT:
+            return {"is_plain": True, "takes_images": False}
+        case Change.DO_NOT_FORCE:
+            return {"can_be_forced": False}
+        case Change.LIMIT_TOKENS:
+            return {"most_tokens": int(cure.detail)}
+        case Change.RENAME_LIMIT:
+            return {"token_limit": cure.detail}
+        case Change.OMIT:
+            return {"omitted": target.omitted | {cure.detail.partition(".")[0]}}
+        case Change.CLOSE_CALLS | Change.DROP_EMPTY | Change.END_WITH_USER:
+            return {}  # every request of ours is so already
+        case _:
+            assert_never(cure.change)
