@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Literal, Self
-from urllib.parse import quote, unquote
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+from urllib.parse import quote
 
 import anyio
 
-from .route import Route
 from .scenario import Scenario
 from .stub_connection import Connection, Reply
 from .stub_received import Received
 from .stub_script import Script, error_script, json_script, script_of
+from .stub_served import SERVED, Endpoint, listed, path_of, place_of
 from .stub_socket import Socket, accept, bind, url_host
-from .stub_wire import Ask
 
 if TYPE_CHECKING:
     import socket
@@ -26,36 +25,15 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from .route import Route
     from .stub_connection import Request
-    from .stub_error import Dialect
-
-Wire = Literal["anthropic", "openai-chat"]
-
-ENDINGS: Mapping[str, Wire] = {
-    "/v1/messages": "anthropic",
-    "/chat/completions": "openai-chat",
-}
-"""By the end of its path a request says in which wire it speaks."""
-
-KNOWN = (
-    *("anthropic", "openrouter", "openai-chat", "groq", "cerebras", "mistral"),
-    *("deepseek", "zai", "moonshot"),
-)
-"""The providers that a stub without a scenario lists; it answers for any other as well."""
+    from .stub_wire import Ask
 
 BACKLOG = 1024
 
-SERVED = (
-    "POST /PROVIDER/v1/messages",
-    "POST /PROVIDER/v1/chat/completions",
-    "GET /_stub/requests",
-    "GET /_stub/providers",
-    "POST /_stub/reset",
-)
-
 
 class Stub:
-    """A loopback server that plays *scenario*, one answer a request, in either wire.
+    """A loopback server that plays *scenario*, one answer a request, in every wire.
 
     Use it as an asynchronous context manager. Leaving it closes every connection at once.
 
@@ -136,7 +114,7 @@ class Stub:
 
     def providers(self) -> dict[str, dict[str, str | None]]:
         """What ``SIDESTEP_PROVIDERS`` holds to lead an agent here; no key is asked for."""
-        return {name: self._provider(name) for name in self.scenario.providers or KNOWN}
+        return {name: self._provider(name) for name in self.scenario.providers or listed()}
 
     async def wait_for(self, count: int) -> Received:
         """Wait until request number *count* has come, counted from 1; return it."""
@@ -164,13 +142,11 @@ class Stub:
 
     def _provider(self, name: str) -> dict[str, str | None]:
         base = f"{self._url(self._refusing.get(name, self._port))}/{quote(name, safe='')}"
-        if name == "anthropic":
-            return {"wire": "anthropic", "baseUrl": base, "apiKeyEnv": None}
-        version = "/api/v1" if name == "openrouter" else "/v1"
-        return {"wire": "openai-chat", "baseUrl": base + version, "apiKeyEnv": None}
+        wire, ending = place_of(name)
+        return {"wire": wire, "baseUrl": base + ending, "apiKeyEnv": None}
 
     def _answer(self, request: Request) -> Reply:
-        path = _path(request.target)
+        path = path_of(request.target)
         about_itself = self._about_itself(request.method, path)
         if about_itself is not None:
             return Reply(about_itself, lambda _has_left: None)
@@ -196,78 +172,33 @@ class Stub:
                 return None
 
     def _script(self, request: Request, received: Received) -> Script:
-        served = _served(received.path)
-        if served is None:
+        endpoint = Endpoint.at(received.path)
+        if endpoint is None:
             return _not_served(404, f"nothing is served at {received.path!r}")
         if request.method != "POST":
             return _not_served(405, f"{received.path!r} takes POST, got {request.method!r}")
-        provider, wire = served
-        dialect = _dialect(provider, wire)
         request_id = f"req_{len(self.requests):024d}"
         if request.body is None:
-            return error_script(dialect, 413, request_id=request_id)
+            return error_script(endpoint.dialect, 413, request_id=request_id)
         try:
-            body, received.route = _asked_for(provider, received.body)
+            ask = endpoint.ask(received.body, size=len(request.body))
         except ValueError as error:
-            return error_script(dialect, 400, request_id=request_id, message=str(error))
-        return self._play(received.route, dialect, body, len(request.body))
+            message = str(error)
+            return error_script(endpoint.dialect, 400, request_id=request_id, message=message)
+        received.route = ask.route
+        # Whatever refuses a request for what it says belongs here, before it takes an answer.
+        return self._play(ask)
 
-    def _play(
-        self, route: Route, dialect: Dialect, body: Mapping[str, object], size: int
-    ) -> Script:
-        """Take the next answer of *route*; nothing else runs between taking and counting."""
-        self._asked[route] += 1
-        options = body.get("stream_options")
-        ask = Ask(
-            route=route,
-            dialect=dialect,
-            number=self._asked[route],
-            is_stream=body.get("stream") is True,
-            wants_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
-            prompt_tokens=max(1, size // 4),
-        )
-        answer = self.scenario.answer(route, ask.number)
+    def _play(self, ask: Ask) -> Script:
+        """Take the next answer of the route; nothing else runs between taking and counting."""
+        self._asked[ask.route] += 1
+        ask = replace(ask, number=self._asked[ask.route])
+        answer = self.scenario.answer(ask.route, ask.number)
         if answer is not None:
             return script_of(answer, ask)
         known = ", ".join(map(repr, self.scenario.answers))
-        message = f"the stub's scenario has no answer for {route!r}: it answers for {known}"
-        return error_script(dialect, 404, request_id=ask.id("req_"), message=message)
-
-
-def _path(target: str) -> str:
-    """The path that a request asks for, whether as ``/path`` or, to a proxy, as a whole URL."""
-    if not target.startswith("/"):
-        target = "/" + target.partition("://")[2].partition("/")[2]
-    return target.partition("?")[0]
-
-
-def _served(path: str) -> tuple[str, Wire] | None:
-    """The provider and the wire that *path* stands for."""
-    for ending, wire in ENDINGS.items():
-        provider = path.removesuffix(ending).strip("/").partition("/")[0]
-        if path.endswith(ending) and provider:
-            return unquote(provider), wire
-    return None
-
-
-def _dialect(provider: str, wire: Wire) -> Dialect:
-    if wire == "anthropic":
-        return "anthropic"
-    return "openrouter" if provider == "openrouter" else "openai-chat"
-
-
-def _asked_for(provider: str, body: object) -> tuple[Mapping[str, object], Route]:
-    """The body as an object, and the route that it asks for.
-
-    Raises:
-        ValueError: It is no object, or names no model.
-    """
-    if not isinstance(body, Mapping):
-        raise ValueError("The request body is not a JSON object")  # noqa: TRY004
-    model = body.get("model")
-    if not isinstance(model, str) or not model:
-        raise ValueError("model: Field required")
-    return body, Route(f"{provider}/{model}")
+        message = f"the stub's scenario has no answer for {ask.route!r}: it answers for {known}"
+        return error_script(ask.dialect, 404, request_id=ask.id("req_"), message=message)
 
 
 def _not_served(status: int, message: str) -> Script:

@@ -65,7 +65,8 @@ class ModelAnswer:
         usage: None lets the stub estimate it.
         stop: The provider's word for why it stopped; None follows from the answer.
         after: How many output deltas come before the fault; 0 plays it before the first event,
-            None after the last delta. A delta counts if it carries text, reasoning or arguments.
+            None after the last delta. A delta counts if it carries text, reasoning or arguments;
+            on gemini a call is one.
     """
 
     text: str = ""

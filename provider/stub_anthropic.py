@@ -9,8 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from .part import ModelPart, Reasoning, Text, ToolCall
-from .stub_error import error_envelope, to_json
-from .stub_wire import Ask, Frame, Streamed, arguments_of, parts_of, pieces_of, stop_of, usage_of
+from .stub_wire import (
+    Ask,
+    Frame,
+    Streamed,
+    arguments_of,
+    event,
+    parts_of,
+    pieces_of,
+    stop_of,
+    usage_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,10 +46,9 @@ def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
     }
 
 
-def error_frames(error: Mapping[str, object], ask: Ask) -> tuple[Frame, ...]:
+def error_frames(error: Mapping[str, object], ask: Ask, _sent: int) -> tuple[Frame, ...]:
     """Spell *error* as the event that ends a stream."""
-    body = error_envelope("anthropic", error, request_id=ask.id("req_"))
-    return (Frame(b"event: error\ndata: %s\n\n" % to_json(body)),)
+    return (event("error", error=error, request_id=ask.id("req_")),)
 
 
 def _frames(answer: ModelAnswer, ask: Ask) -> Iterator[Frame]:
@@ -112,9 +120,3 @@ def _message_usage(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
         "output_tokens": usage.output,
         "service_tier": "standard",
     }
-
-
-def event(kind: str, *, is_output: bool = False, **fields: object) -> Frame:
-    """Write one event, named after its type."""
-    data = to_json({"type": kind, **fields})
-    return Frame(b"event: %s\ndata: %s\n\n" % (kind.encode(), data), is_output)

@@ -1,6 +1,7 @@
 """A model's answer as Chat Completions, in OpenRouter's dialect or the common one.
 
-No clock, no socket. Source: fixtures/captures/openrouter_*.json.
+No clock, no socket. Source: fixtures/captures/openrouter_*.json, groq_stream_*.json and
+mistral_stream_thinking_list.json.
 """
 
 from __future__ import annotations
@@ -9,15 +10,22 @@ from typing import TYPE_CHECKING, assert_never
 
 from .part import Reasoning, Text, ToolCall
 from .stub_error import to_json
-from .stub_wire import Ask, Frame, Streamed, arguments_of, parts_of, pieces_of, stop_of, usage_of
+from .stub_wire import (
+    CREATED,
+    Ask,
+    Frame,
+    Streamed,
+    arguments_of,
+    parts_of,
+    pieces_of,
+    stop_of,
+    usage_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from .stub_answer import ModelAnswer
-
-CREATED = 1764400000
-"""When every completion was made, so that an answer depends on its request alone."""
 
 DONE = Frame(b"data: [DONE]\n\n")
 
@@ -37,7 +45,7 @@ def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
     for part in parts_of(answer, ask):
         match part:
             case Text():
-                message["content"] = part.text
+                message["content"] = _whole_text(part.text, message["content"])
             case Reasoning():
                 message |= _whole_reasoning(part, ask)
             case ToolCall():
@@ -54,7 +62,7 @@ def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
     return {**head, "choices": [choice], "usage": _usage(answer, ask)}
 
 
-def error_frames(error: Mapping[str, object], ask: Ask) -> tuple[Frame, ...]:
+def error_frames(error: Mapping[str, object], ask: Ask, _sent: int) -> tuple[Frame, ...]:
     """Spell *error* as the chunks that end a stream."""
     if not _is_openrouter(ask):
         return (_data({"error": error}), DONE)
@@ -110,12 +118,10 @@ def _frames(answer: ModelAnswer, ask: Ask) -> Iterator[Frame]:
 
 def _reasoning_frames(part: Reasoning, size: int, ask: Ask) -> Iterator[Frame]:
     """The signature comes late, in a fragment of its own, and from OpenRouter only."""
-    for piece in pieces_of(part.text, size):
-        if _is_openrouter(ask):
-            delta = {"reasoning": piece, "reasoning_details": [_detail(text=piece)]}
-            yield _chunk(delta, ask, is_output=True)
-        else:
-            yield _chunk({"content": None, "reasoning_content": piece}, ask, is_output=True)
+    pieces = pieces_of(part.text, size)
+    for number, piece in enumerate(pieces, start=1):
+        delta = _thinking(piece, ask, is_last=number == len(pieces))
+        yield _chunk(delta, ask, is_output=True)
     if _is_openrouter(ask):
         detail = _detail(signature=part.signature)
         yield _chunk({"reasoning": None, "reasoning_details": [detail]}, ask)
@@ -134,11 +140,27 @@ def _detail(**fields: str | None) -> dict[str, object]:
     return {"type": "reasoning.text", **fields, "format": "anthropic-claude-v1", "index": 0}
 
 
+def _thinking(text: str, ask: Ask, *, is_last: bool = True) -> dict[str, object]:
+    """What of a message, or of a delta, carries thinking: in each provider's own place."""
+    if ask.route.provider == "mistral":
+        thought = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+        return {"content": [{**thought, "closed": True} if is_last else thought]}
+    if _is_openrouter(ask):
+        return {"reasoning": text, "reasoning_details": [_detail(text=text)]}
+    if ask.route.provider in {"groq", "cerebras"}:
+        return {"reasoning": text}
+    return {"content": None, "reasoning_content": text}
+
+
 def _whole_reasoning(part: Reasoning, ask: Ask) -> dict[str, object]:
     if not _is_openrouter(ask):
-        return {"reasoning_content": part.text}
+        return _thinking(part.text, ask)
     detail = _detail(text=part.text, signature=part.signature)
     return {"reasoning": part.text, "reasoning_details": [detail]}
+
+
+def _whole_text(text: str, before: object) -> object:
+    return [*before, {"type": "text", "text": text}] if isinstance(before, list) else text
 
 
 def _finish(answer: ModelAnswer, ask: Ask) -> Iterator[Frame]:
@@ -169,11 +191,10 @@ def _stop(answer: ModelAnswer, ask: Ask) -> dict[str, str]:
 def _usage(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
     """Count the cached tokens among the prompt's, as this wire does."""
     usage = usage_of(answer, ask)
-    prompt = usage.input + usage.cache_read + usage.cache_write
     counts: dict[str, object] = {
-        "prompt_tokens": prompt,
+        "prompt_tokens": usage.prompt,
         "completion_tokens": usage.output,
-        "total_tokens": prompt + usage.output,
+        "total_tokens": usage.prompt + usage.output,
         "prompt_tokens_details": {"cached_tokens": usage.cache_read},
     }
     return {**counts, "cost": 0, "is_byok": False} if _is_openrouter(ask) else counts

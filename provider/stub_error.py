@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Dialect = Literal["anthropic", "openrouter", "openai-chat"]
+Dialect = Literal["anthropic", "openrouter", "openai-chat", "openai-responses", "gemini"]
 """How a provider spells what differs between them; ``openai-chat`` is every other chat API."""
 
 # Source: platform.claude.com/docs/en/api/errors; the messages of 402, 404, 500,
@@ -87,6 +87,25 @@ OPENAI: Mapping[int, tuple[str, str | None, str]] = {
     ),
 }
 
+# Source: ai.google.dev/gemini-api/docs/troubleshooting; the messages of 402 and 503 as in
+# fixtures/captures/gemini_*.json, the others made up.
+GEMINI: Mapping[int, tuple[str, str]] = {
+    400: ("INVALID_ARGUMENT", "Request contains an invalid argument."),
+    401: ("UNAUTHENTICATED", "Request had invalid authentication credentials."),
+    403: ("PERMISSION_DENIED", "The caller does not have permission"),
+    404: ("NOT_FOUND", "models/{model} is not found for API version v1beta."),
+    429: ("RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
+    402: (  # after 429, which its status stands for
+        "RESOURCE_EXHAUSTED",
+        "Your prepayment credits are depleted. Please go to AI Studio at "
+        "https://ai.studio/projects to manage your project and billing.",
+    ),
+    499: ("CANCELLED", "The operation was cancelled."),
+    500: ("INTERNAL", "An internal error has occurred."),
+    503: ("UNAVAILABLE", "The model is overloaded. Please try again later."),
+    504: ("DEADLINE_EXCEEDED", "The request timed out."),
+}
+
 OTHER_CODES: Mapping[str, int] = {
     "insufficient_quota": 429,
     "credit_balance_exhausted": 429,
@@ -122,7 +141,10 @@ def error_words(
                 "message": message or text.format(model=model),
                 "metadata": metadata,
             }
-        case "openai-chat":
+        case "gemini":
+            kind, text = GEMINI.get(status, GEMINI[nearest])
+            return {"code": status, "message": message or text.format(model=model), "status": kind}
+        case "openai-chat" | "openai-responses":
             kind, code, text = OPENAI.get(status, OPENAI[nearest])
             return {
                 "message": message or text.format(model=model),
@@ -143,7 +165,7 @@ def error_envelope(
             return {"type": "error", "error": error, "request_id": request_id}
         case "openrouter":
             return {"error": error, "user_id": "user_stub"}
-        case "openai-chat":
+        case "openai-chat" | "openai-responses" | "gemini":
             return {"error": error}
         case _:
             assert_never(dialect)
@@ -158,10 +180,10 @@ def error_page(status: int) -> str:
 
 
 def status_of(error: int | Mapping[str, object]) -> int:
-    """The HTTP status that *error* stands for; 500 where its type and code say nothing."""
+    """The HTTP status that *error* stands for; 500 where none of its words says one."""
     if isinstance(error, int):
         return error
-    for key in ("code", "type"):
+    for key in ("code", "type", "status"):
         match error.get(key):
             case int(code) if 400 <= code <= 599:
                 return code
@@ -182,7 +204,7 @@ def to_json(value: object) -> bytes:
 
 
 def _words() -> Iterator[tuple[str, int]]:
-    for table in (ANTHROPIC, OPENROUTER):
+    for table in (ANTHROPIC, OPENROUTER, GEMINI):
         yield from ((kind, status) for status, (kind, _) in table.items())
     for status, (kind, code, _) in OPENAI.items():
         yield kind, status

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, assert_never
 
-from . import stub_anthropic, stub_chat
+from . import stub_anthropic, stub_chat, stub_gemini, stub_responses
 from .stub_answer import (
     Abort,
     CaptureAnswer,
@@ -19,15 +19,38 @@ from .stub_answer import (
     StreamError,
 )
 from .stub_error import EDGE, error_envelope, error_page, error_words, status_of, to_json
+from .stub_wire import event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .stub_answer import Answer, Fault
     from .stub_error import Dialect
-    from .stub_wire import Ask, Frame
+    from .stub_wire import Ask, Frame, StubWire
 
 JSON = ("content-type", "application/json")
+WIRES: Mapping[Dialect, StubWire] = {
+    "anthropic": stub_anthropic,
+    "openrouter": stub_chat,
+    "openai-chat": stub_chat,
+    "openai-responses": stub_responses,
+    "gemini": stub_gemini,
+}
+COMMENTS: Mapping[Dialect, bytes] = {
+    "anthropic": event("ping").data,
+    "openrouter": b": OPENROUTER PROCESSING\n\n",
+    "openai-chat": b": keep-alive\n\n",
+    "openai-responses": b": keep-alive\n\n",
+    "gemini": b": keep-alive\r\n\r\n",
+}
+"""What keeps an idle stream alive."""
+REQUEST_ID: Mapping[Dialect, str] = {
+    "anthropic": "request-id",
+    "openrouter": "x-request-id",
+    "openai-chat": "x-request-id",
+    "openai-responses": "x-request-id",
+}
+"""The header that names a request that failed; Gemini has none."""
 SSE = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 
 
@@ -87,7 +110,7 @@ def error_script(
     dialect: Dialect, status: int, *, request_id: str, model: str = "", message: str | None = None
 ) -> Script:
     """Answer with *status*, in the provider's own words or with *message*."""
-    if dialect == "openai-chat" and status in EDGE and message is None:
+    if dialect in {"openai-chat", "openai-responses"} and status in EDGE and message is None:
         page = error_page(status).encode()
         return _body(str(status), status, page, (("content-type", "text/html"),))
     error = error_words(dialect, status, model=model, message=message)
@@ -109,8 +132,9 @@ def _error(
     script = json_script(
         str(status), error_envelope(dialect, error, request_id=request_id), status=status
     )
-    name = "request-id" if dialect == "anthropic" else "x-request-id"
-    return replace(script, headers=(*script.headers, (name, request_id)))
+    if dialect not in REQUEST_ID:
+        return script
+    return replace(script, headers=(*script.headers, (REQUEST_ID[dialect], request_id)))
 
 
 def _status(answer: StatusAnswer, ask: Ask) -> Script:
@@ -143,15 +167,14 @@ def _capture(answer: CaptureAnswer) -> Script:
 
 
 def _streamed(answer: ModelAnswer, ask: Ask) -> Script:
-    wire = stub_anthropic if ask.dialect == "anthropic" else stub_chat
+    wire, comment = WIRES[ask.dialect], COMMENTS[ask.dialect]
     streamed = wire.stream(answer, ask)
-    comment = _comment(ask.dialect)
     if answer.fault is None:
         frames = (*streamed.frames, *streamed.finish)
     else:
         frames = _until(streamed.frames, answer.after)
     if isinstance(answer.fault, StreamError):
-        frames += wire.error_frames(_error_object(answer.fault, ask), ask)
+        frames += wire.error_frames(_error_object(answer.fault, ask), ask, len(frames))
     return Script(
         word=_word(answer),
         headers=SSE,
@@ -172,8 +195,7 @@ def _whole(answer: ModelAnswer, ask: Ask) -> Script:
             ask.dialect, status_of(answer.fault.error), error, request_id=ask.id("req_")
         )
         return replace(script, word=_word(answer), delay=answer.delay)
-    wire = stub_anthropic if ask.dialect == "anthropic" else stub_chat
-    body = to_json(wire.whole(answer, ask))
+    body = to_json(WIRES[ask.dialect].whole(answer, ask))
     script = replace(_body(_word(answer), 200, body, (JSON,)), delay=answer.delay)
     if answer.fault is None:
         return script
@@ -226,16 +248,3 @@ def _word(answer: ModelAnswer) -> str:
         case _:
             assert_never(answer.fault)
     return name if answer.after is None else f"{name} after {answer.after}"
-
-
-def _comment(dialect: Dialect) -> bytes:
-    """What keeps an idle stream of this provider alive."""
-    match dialect:
-        case "anthropic":
-            return stub_anthropic.event("ping").data
-        case "openrouter":
-            return b": OPENROUTER PROCESSING\n\n"
-        case "openai-chat":
-            return b": keep-alive\n\n"
-        case _:
-            assert_never(dialect)

@@ -1,19 +1,24 @@
-"""What the two wires of the stub share: what was asked, and an answer on its way to bytes."""
+"""What the wires of the stub share: what was asked, and an answer on its way to bytes."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .part import ModelPart, Reasoning, Text, ToolCall, Usage
 from .stub_error import to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .route import Route
     from .stub_answer import ModelAnswer
     from .stub_error import Dialect
+
+CREATED = 1764400000
+"""When every answer was made, so that it depends on its request alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +27,7 @@ class Ask:
 
     Args:
         number: Which request on this route it is, counted from 1.
+        body: All of it, as it was parsed.
         wants_usage: A chat request asked for a chunk with the usage.
         prompt_tokens: How large it is, roughly.
     """
@@ -29,6 +35,7 @@ class Ask:
     route: Route
     dialect: Dialect
     number: int = 1
+    body: Mapping[str, object] = field(default_factory=dict, compare=False, repr=False)
     is_stream: bool = True
     wants_usage: bool = True
     prompt_tokens: int = 1
@@ -71,30 +78,64 @@ class Streamed:
     finish: tuple[Frame, ...]
 
 
+class StubWire(Protocol):
+    """One wire that the stub answers in: the module that spells it."""
+
+    def stream(self, answer: ModelAnswer, ask: Ask, /) -> Streamed:
+        """Spell *answer* as events."""
+
+    def whole(self, answer: ModelAnswer, ask: Ask, /) -> dict[str, object]:
+        """Spell *answer* as one object."""
+
+    def error_frames(
+        self, error: Mapping[str, object], ask: Ask, sent: int, /
+    ) -> tuple[Frame, ...]:
+        """Spell *error* as what ends a stream after *sent* events."""
+
+
 class Counts(NamedTuple):
-    """Tokens of an answer; *input* without those that the cache took or gave."""
+    """Tokens of an answer.
+
+    Args:
+        input: Without those that the cache took or gave.
+        reasoning: How many of the output.
+    """
 
     input: int
     output: int
     cache_read: int
     cache_write: int
+    reasoning: int
+
+    @property
+    def prompt(self) -> int:
+        """All that went in, cached or not."""
+        return self.input + self.cache_read + self.cache_write
 
 
 def parts_of(answer: ModelAnswer, ask: Ask) -> list[ModelPart]:
     """The parts of *answer*, with the ids and the signature that it leaves to the stub."""
     parts: list[ModelPart] = []
     if answer.reasoning or answer.signature:
-        signature = answer.signature
-        if signature is None:
-            signature = ask.signature(answer.reasoning)
-        parts.append(Reasoning(text=answer.reasoning, signature=signature))
+        parts.append(Reasoning(text=answer.reasoning, signature=signature_of(answer, ask)))
     if answer.text:
         parts.append(Text(answer.text))
-    prefix = "toolu_" if ask.dialect == "anthropic" else "call_"
     for index, call in enumerate(answer.tool_calls):
-        call_id = call.id or ask.id(prefix, "call", index)
+        call_id = call.id or _call_id(index, ask)
         parts.append(ToolCall(id=call_id, name=call.name, input=call.input))
     return parts
+
+
+def signature_of(answer: ModelAnswer, ask: Ask) -> str:
+    """The proof on *answer*: its own, or the one that the stub issues for its reasoning."""
+    return ask.signature(answer.reasoning) if answer.signature is None else answer.signature
+
+
+def _call_id(index: int, ask: Ask) -> str:
+    """An id in the form of the provider's own: Mistral takes no other than nine characters."""
+    if ask.route.provider == "mistral":
+        return ask.id("", "call", index)[:9]
+    return ask.id("toolu_" if ask.dialect == "anthropic" else "call_", "call", index)
 
 
 def pieces_of(text: str, size: int) -> list[str]:
@@ -112,14 +153,22 @@ def usage_of(answer: ModelAnswer, ask: Ask) -> Counts:
     said = answer.usage or Usage()
     size = len(answer.text) + len(answer.reasoning)
     size += sum(len(call.name) + len(arguments_of(call)) for call in answer.tool_calls)
+    output = max(1, size // 4) if said.output is None else said.output
     return Counts(
         input=ask.prompt_tokens if said.input is None else said.input,
-        output=max(1, size // 4) if said.output is None else said.output,
+        output=output,
         cache_read=said.cache_read or 0,
         cache_write=said.cache_write or 0,
+        reasoning=output * len(answer.reasoning) // max(1, size),
     )
 
 
 def stop_of(answer: ModelAnswer, done: str, calls: str) -> str:
     """The provider's word for why the model stopped: *done*, or *calls* when it calls tools."""
     return answer.stop or (calls if answer.tool_calls else done)
+
+
+def event(kind: str, *, is_output: bool = False, **fields: object) -> Frame:
+    """Write one event that is named after its type."""
+    data = to_json({"type": kind, **fields})
+    return Frame(b"event: %s\ndata: %s\n\n" % (kind.encode(), data), is_output)

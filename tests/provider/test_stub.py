@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -11,7 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.provider.error import ConfigError
+from sidestep.provider import stub_served
+from sidestep.provider.error import ConfigError, ProviderError
+from sidestep.provider.failure import FailureKind
+from sidestep.provider.part import Reasoning, Text, ToolCall
 from sidestep.provider.route import Route
 from sidestep.provider.scenario import Scenario
 from sidestep.provider.stub import Stub
@@ -19,97 +23,34 @@ from sidestep.provider.stub_answer import Cut, ModelAnswer
 from sidestep.provider.stub_capture import load_capture
 from sidestep.provider.stub_error import to_json
 from sidestep.provider.stub_script import script_of
+from sidestep.provider.stub_served import KNOWN
 from sidestep.provider.stub_wire import Ask
 
+from .stub_client import (
+    ANTHROPIC,
+    CALL,
+    CHAT,
+    DIALECTS,
+    GEMINI,
+    OPENROUTER,
+    PATHS,
+    RESPONSES,
+    ask,
+    client,
+    decoded,
+    events,
+    outputs,
+    path_to,
+    playing,
+    read_until_it_breaks,
+    rendered,
+    request,
+)
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from sidestep.provider.stub_error import Dialect
-
-ANTHROPIC = "anthropic/claude"
-OPENROUTER = "openrouter/anthropic/claude"
-CHAT = "groq/llama"
-WIRES = pytest.mark.parametrize("route", [ANTHROPIC, OPENROUTER, CHAT])
-PATHS = {
-    "anthropic": "/anthropic/v1/messages",
-    "openrouter": "/openrouter/api/v1/chat/completions",
-    "openai": "/openai/v1/chat/completions",
-    "groq": "/groq/v1/chat/completions",
-}
-DIALECTS: dict[str, Dialect] = {
-    ANTHROPIC: "anthropic",
-    OPENROUTER: "openrouter",
-    CHAT: "openai-chat",
-}
-CALL = {"id": "call_1", "name": "read_file", "input": {"path": "src/a.py"}}
-
-
-def playing(**answers: object) -> Stub:
-    """A stub that plays *answers* on `ANTHROPIC`, `OPENROUTER` and `CHAT` alike."""
-    return Stub(Scenario.parse({"answers": dict.fromkeys((ANTHROPIC, OPENROUTER, CHAT), answers)}))
-
-
-def client(stub: Stub) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=stub.url, timeout=5, trust_env=False)
-
-
-def request(http: httpx.AsyncClient, route: str, *, stream: bool = True) -> httpx.Request:
-    at = Route(route)
-    body = {"model": at.model, "stream": stream, "messages": []}
-    return http.build_request("POST", PATHS[at.provider], json=body)
-
-
-async def ask(stub: Stub, route: str, *, stream: bool = True) -> httpx.Response:
-    async with client(stub) as http:
-        return await http.send(request(http, route, stream=stream))
-
-
-async def read_until_it_breaks(
-    stub: Stub, route: str, *, stream: bool = True
-) -> tuple[bytes, httpx.TransportError | None]:
-    """What came of the body, and what broke it off."""
-    came = b""
-    async with client(stub) as http:
-        try:
-            response = await http.send(request(http, route, stream=stream), stream=True)
-            async for piece in response.aiter_raw():
-                came += piece
-        except httpx.TransportError as error:
-            return came, error
-        await response.aclose()
-    return came, None
-
-
-def events(body: bytes) -> list[Any]:
-    """The data of all events; JSON is decoded, `[DONE]` is kept."""
-    data = [line[6:] for line in body.split(b"\n") if line.startswith(b"data: ")]
-    return [each.decode() if each == b"[DONE]" else json.loads(each) for each in data]
-
-
-def outputs(body: bytes) -> list[str]:
-    """The pieces of text, reasoning and arguments, in the order in which they came."""
-    return [piece for event in events(body) for piece in _pieces(event) if piece]
-
-
-def _pieces(event: Any) -> Iterable[str]:
-    if not isinstance(event, dict):
-        return
-    delta = event.get("delta", {})
-    yield from (delta.get(key, "") for key in ("thinking", "text", "partial_json"))
-    for choice in event.get("choices", []):
-        delta = choice["delta"]
-        yield from (delta.get(key) or "" for key in ("reasoning", "reasoning_content", "content"))
-        for call in delta.get("tool_calls", []):
-            yield call["function"].get("arguments", "")
-
-
-def rendered(answer: object, route: str, *, stream: bool = True) -> tuple[bytes, ...]:
-    scenario = Scenario.parse({"answers": {route: answer}})
-    played = scenario.answer(Route(route), 1)
-    assert played is not None
-    return script_of(
-        played, Ask(route=Route(route), dialect=DIALECTS[route], is_stream=stream)
-    ).pieces
+WIRES = pytest.mark.parametrize("route", DIALECTS)
 
 
 def test_an_anthropic_answer_is_spelled_event_by_event() -> None:
@@ -168,13 +109,36 @@ def _delta(index: int, **delta: str) -> dict[str, object]:
             ],
             id="openrouter",
         ),
-        pytest.param(CHAT, [{"content": None, "reasoning_content": "Hm"}], id="the others"),
+        *(
+            pytest.param(f"{name}/x", [{"reasoning": "Hm"}], id=name)
+            for name in ("groq", "cerebras")
+        ),
+        *(
+            pytest.param(f"{name}/x", [{"content": None, "reasoning_content": "Hm"}], id=name)
+            for name in ("deepseek", "zai", "moonshot", "minimax", "someone")
+        ),
+        pytest.param(
+            "mistral/x",
+            [
+                {
+                    "content": [
+                        {
+                            "type": "thinking",
+                            "thinking": [{"type": "text", "text": "Hm"}],
+                            "closed": True,
+                        }
+                    ]
+                }
+            ],
+            id="mistral",
+        ),
     ],
 )
 def test_a_chat_answer_is_spelled_chunk_by_chunk(
     route: str, thinking: list[dict[str, Any]]
 ) -> None:
-    """Source: fixtures/captures/openrouter_stream_reasoning_signed_tool.json."""
+    """Source: fixtures/captures/openrouter_stream_reasoning_signed_tool.json and
+    mistral_stream_thinking_list.json, and each provider's API reference."""
     answer = {"reasoning": "Hm", "signature": "sig", "text": "Hello", "tool_calls": [CALL]}
 
     pieces = rendered(answer, route)
@@ -204,6 +168,57 @@ def test_a_chat_answer_is_spelled_chunk_by_chunk(
     assert done == "[DONE]"
 
 
+@pytest.mark.asyncio
+@pytest.mark.parametrize("provider", KNOWN)
+async def test_an_answer_is_read_back_as_it_was_meant(provider: str) -> None:
+    route = f"{provider}/m"
+    text, thought = "Gr\u00fc\u00dfe, \u2028 \U0001f600" * 2, "I think so. " * 3
+    answer = {"reasoning": thought, "text": text, "tool_calls": [CALL], "chunk": 5}
+    async with Stub(Scenario.parse({"answers": {route: answer}})) as stub:
+        response = await ask(stub, route)
+
+    read = decoded(response.content, route)
+    reasoning, said, call = read.parts
+    assert isinstance(reasoning, Reasoning)
+    assert isinstance(said, Text)
+    assert isinstance(call, ToolCall)
+    assert (reasoning.text, reasoning.complete, said.text) == (thought, True, text)
+    assert (call.id, call.name, call.input) == ("call_1", CALL["name"], CALL["input"])
+    assert read.model == "m"
+
+
+@pytest.mark.parametrize(
+    ("route", "form"),
+    [
+        pytest.param(ANTHROPIC, "toolu_[0-9a-f]{24}", id="anthropic"),
+        pytest.param(CHAT, "call_[0-9a-f]{24}", id="chat"),
+        pytest.param(RESPONSES, "call_[0-9a-f]{24}", id="responses"),
+        pytest.param("mistral/x", "[0-9a-f]{9}", id="mistral"),
+    ],
+)
+def test_a_call_without_an_id_gets_one_in_the_form_of_its_provider(route: str, form: str) -> None:
+    answer = {"tool_calls": [{"name": "pwd"}, {"name": "ls"}]}
+
+    first, second = decoded(b"".join(rendered(answer, route)), route).parts
+
+    assert isinstance(first, ToolCall)
+    assert isinstance(second, ToolCall)
+    assert re.fullmatch(form, first.id)
+    assert re.fullmatch(form, second.id)
+    assert first.id != second.id
+
+
+@pytest.mark.asyncio
+async def test_mistral_puts_thinking_into_the_content_of_a_whole_answer() -> None:
+    answer = {"reasoning": "Hm", "text": "Hello"}
+    async with Stub(Scenario.parse({"answers": {"mistral/m": answer}})) as stub:
+        response = await ask(stub, "mistral/m", stream=False)
+
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}], "closed": True}
+    (choice,) = response.json()["choices"]
+    assert choice["message"]["content"] == [thought, {"type": "text", "text": "Hello"}]
+
+
 def test_the_stub_signs_reasoning_for_one_route_and_request_only() -> None:
     answer = ModelAnswer(reasoning="Hm")
     asks = [Ask(route=Route(ANTHROPIC), dialect="anthropic", number=number) for number in (1, 1, 2)]
@@ -231,13 +246,13 @@ def test_a_fault_comes_after_the_same_output_in_every_wire(
         for route, dialect in DIALECTS.items()
     ]
 
-    assert outputs(came[0]) == outputs(came[1]) == outputs(came[2])
+    assert all(outputs(each) == outputs(came[0]) for each in came)
     assert len(outputs(came[0])) == min(
         len(outputs(came[0])) if after is None else after,
         -(-len(text) // chunk) - (-len(reasoning) // chunk),
     )
     if after == 0:
-        assert came == [b"", b"", b""]
+        assert came == [b""] * len(DIALECTS)
 
 
 @pytest.mark.asyncio
@@ -252,7 +267,7 @@ async def test_a_client_reads_the_whole_answer(route: str) -> None:
     assert stub.requests[0].answered == "text"
     assert not stub.requests[0].closed_by_client
     first = response.content.split(b"data: {")[0]
-    assert first.count(b"ping" if route == ANTHROPIC else b"\n: ") >= 1
+    assert first.count(b"ping" if route == ANTHROPIC else b": ") >= 1
 
 
 @pytest.mark.asyncio
@@ -263,9 +278,9 @@ async def test_an_error_comes_in_the_stream_after_some_output(route: str) -> Non
 
     assert response.status_code == 200
     assert outputs(response.content) == ["one ", "two "]
-    failed = next(event for event in events(response.content) if "error" in event)
-    assert failed["error"]["message"]
-    assert "message_stop" not in response.text
+    with pytest.raises(ProviderError) as caught:
+        decoded(response.content, route)
+    assert caught.value.failure.kind in {FailureKind.OVERLOADED, FailureKind.SERVER_ERROR}
     assert stub.requests[0].answered == "error after 2"
 
 
@@ -354,6 +369,8 @@ async def test_an_error_without_a_stream_is_a_status(route: str) -> None:
         pytest.param({"metadata": {"error_type": "payment_required"}}, 402, id="error_type"),
         pytest.param({"type": "requests", "code": "rate_limit_exceeded"}, 429, id="code"),
         pytest.param({"code": "insufficient_quota"}, 429, id="code that shares its status"),
+        pytest.param({"status": "RESOURCE_EXHAUSTED"}, 429, id="status of gemini"),
+        pytest.param({"status": "UNAVAILABLE"}, 503, id="another of gemini"),
         pytest.param({"code": 7, "type": "made_up"}, 500, id="nothing known"),
         pytest.param({}, 500, id="nothing at all"),
     ],
@@ -388,6 +405,7 @@ async def test_a_stall_lasts_until_the_client_leaves(stream: bool) -> None:
         pytest.param(ANTHROPIC, "event: ping", id="anthropic"),
         pytest.param(OPENROUTER, ": OPENROUTER PROCESSING", id="openrouter"),
         pytest.param(CHAT, ": keep-alive", id="the others"),
+        pytest.param(GEMINI, ": keep-alive", id="gemini"),
     ],
 )
 async def test_a_stalled_stream_is_kept_alive(route: str, comment: str) -> None:
@@ -403,7 +421,7 @@ async def test_a_stalled_stream_is_kept_alive(route: str, comment: str) -> None:
 
 
 @pytest.mark.asyncio
-@WIRES
+@pytest.mark.parametrize("route", [ANTHROPIC, OPENROUTER, CHAT])
 async def test_a_request_for_no_stream_gets_one_object(route: str) -> None:
     answer = {"reasoning": "Hm", "text": "Hello", "tool_calls": [CALL]}
     async with playing(**answer) as stub:
@@ -431,6 +449,9 @@ async def test_a_request_for_no_stream_gets_one_object(route: str) -> None:
         pytest.param(OPENROUTER, 503, {"code": 503}, id="openrouter"),
         pytest.param(OPENROUTER, 418, {"code": 418}, id="another of no name"),
         pytest.param(CHAT, 429, {"code": "rate_limit_exceeded", "param": None}, id="chat"),
+        pytest.param(RESPONSES, 503, {"code": "server_is_overloaded"}, id="responses"),
+        pytest.param(GEMINI, 503, {"code": 503, "status": "UNAVAILABLE"}, id="gemini"),
+        pytest.param(GEMINI, 418, {"code": 418, "status": "INVALID_ARGUMENT"}, id="gemini's own"),
     ],
 )
 async def test_a_status_comes_in_the_words_of_its_provider(
@@ -445,9 +466,10 @@ async def test_a_status_comes_in_the_words_of_its_provider(
 
 
 @pytest.mark.asyncio
-async def test_an_edge_speaks_html_in_place_of_openai() -> None:
+@pytest.mark.parametrize("route", [CHAT, RESPONSES])
+async def test_an_edge_speaks_html_in_place_of_openai(route: str) -> None:
     async with playing(status=502) as stub:
-        response = await ask(stub, CHAT)
+        response = await ask(stub, route)
 
     assert response.headers["content-type"] == "text/html"
     assert response.text.startswith("<html>")
@@ -556,6 +578,50 @@ async def test_the_stub_says_where_its_providers_are() -> None:
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("spoken", "wires"),
+    [
+        pytest.param(
+            ("anthropic", "openai-chat", "openai-responses", "gemini"),
+            {
+                "openai": ("openai-responses", "/openai/v1"),
+                "gemini": ("gemini", "/gemini/v1beta"),
+                "minimax": ("openai-chat", "/minimax/v1"),
+            },
+            id="all wires",
+        ),
+        pytest.param(
+            ("anthropic", "openai-chat"),
+            {"minimax": ("openai-chat", "/minimax/v1")},
+            id="wires in which we cannot ask",
+        ),
+    ],
+)
+async def test_the_stub_lists_the_providers_that_we_can_ask(
+    spoken: tuple[str, ...], wires: dict[str, tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stub_served, "SPOKEN", spoken)
+    async with Stub() as stub:
+        said = stub.providers()
+
+    for name in ("openai", "gemini", "minimax"):
+        wire, base = wires.get(name, (None, ""))
+        given = {"wire": wire, "baseUrl": f"{stub.url}{base}", "apiKeyEnv": None}
+        assert said.get(name) == (given if wire else None)
+
+
+@pytest.mark.asyncio
+async def test_a_scenario_may_name_a_provider_that_we_cannot_ask_in_its_own_wire(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stub_served, "SPOKEN", ("anthropic", "openai-chat"))
+    async with playing(text="hi") as stub:
+        said = stub.providers()
+
+    assert said["openai"]["wire"] == said["gemini"]["wire"] == "openai-chat"
+
+
+@pytest.mark.asyncio
 async def test_the_stub_lists_what_came_without_its_secrets() -> None:
     times = iter([100.0, 102.5])
     scenario = Scenario.parse({"answers": {ANTHROPIC: [{"status": 503}, {"text": "hi"}]}})
@@ -598,7 +664,10 @@ async def test_a_reset_starts_the_answers_afresh() -> None:
     [
         pytest.param("GET", "/", 404, "the stub serves POST /PROVIDER/v1/messages", id="root"),
         pytest.param("POST", "/v1/messages", 404, "nothing is served", id="no provider"),
-        pytest.param("POST", "/openai/v1/responses", 404, "nothing is served", id="other wire"),
+        pytest.param("POST", "/responses", 404, "nothing is served", id="no provider either"),
+        pytest.param("POST", "/openai/v1/embeddings", 404, "nothing is served", id="other API"),
+        pytest.param("POST", "/gemini/v1beta/models/m", 404, "nothing is served", id="no method"),
+        pytest.param("GET", "/gemini/v1beta/models/m:generateContent", 405, "POST", id="GET"),
         pytest.param("GET", "/openai/chat/completions", 405, "takes POST", id="wrong method"),
         pytest.param("HEAD", "/", 404, None, id="no body wanted"),
     ],
@@ -629,12 +698,10 @@ async def test_what_is_not_served_is_said_so(
         pytest.param(b'{"model": "a b"}', "a route is written", id="a model with a space"),
     ],
 )
-@pytest.mark.parametrize("provider", ["anthropic", "openrouter", "groq"])
-async def test_a_bad_request_is_told_so_by_its_provider(
-    provider: str, body: bytes, says: str
-) -> None:
+@pytest.mark.parametrize("route", [ANTHROPIC, OPENROUTER, CHAT, RESPONSES])
+async def test_a_bad_request_is_told_so_by_its_provider(route: str, body: bytes, says: str) -> None:
     async with Stub() as stub, client(stub) as http:
-        response = await http.post(PATHS[provider], content=body)
+        response = await http.post(path_to(route), content=body)
 
     assert response.status_code == 400
     assert says in response.json()["error"]["message"]

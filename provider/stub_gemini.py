@@ -1,0 +1,115 @@
+"""A model's answer as Gemini's ``generateContent``. No clock, no socket.
+
+Source: fixtures/captures/gemini_stream_*.json, and for what is signed
+ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, assert_never
+
+from .part import Reasoning, Text, ToolCall
+from .stub_error import error_envelope, to_json
+from .stub_wire import Ask, Frame, Streamed, parts_of, pieces_of, signature_of, usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .stub_answer import ModelAnswer
+    from .stub_wire import Counts
+
+STOP = "STOP"
+"""Why a model stops that is done, also when it calls tools."""
+
+
+def stream(answer: ModelAnswer, ask: Ask) -> Streamed:
+    """Spell *answer* as chunks; a call comes whole."""
+    parts = list(_parts(answer, ask, answer.chunk))
+    usage = usage_of(answer, ask)
+    chunks = (
+        _response([part], _usage(usage, number / len(parts)), ask)
+        for number, part in enumerate(parts, start=1)
+    )
+    last = _response([_last(answer, ask)], _usage(usage), ask, answer.stop or STOP)
+    return Streamed(tuple(_data(chunk, is_output=True) for chunk in chunks), (_data(last),))
+
+
+def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+    """Spell *answer* as one response."""
+    size = max(1, len(answer.text), len(answer.reasoning))
+    parts = [*_parts(answer, ask, size), _last(answer, ask)]
+    return _response(parts, _usage(usage_of(answer, ask)), ask, answer.stop or STOP)
+
+
+def error_frames(error: Mapping[str, object], ask: Ask, _sent: int) -> tuple[Frame, ...]:
+    """Spell *error* as it breaks into a stream: JSON over several lines that is no event.
+
+    Source: fixtures/captures/gemini_stream_raw_json_error.json.
+    """
+    body = error_envelope("gemini", error, request_id=ask.id(""))
+    text = json.dumps(body, ensure_ascii=False, indent=2, default=str) + "\n"
+    return (Frame(text.replace("\n", "\r\n").encode(errors="backslashreplace")),)
+
+
+def _data(value: object, *, is_output: bool = False) -> Frame:
+    return Frame(b"data: %s\r\n\r\n" % to_json(value), is_output)
+
+
+def _response(
+    parts: list[dict[str, object]], usage: Mapping[str, object], ask: Ask, stop: str | None = None
+) -> dict[str, object]:
+    candidate: dict[str, object] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+    if stop is not None:
+        candidate["finishReason"] = stop
+    return {
+        "candidates": [candidate],
+        "usageMetadata": usage,
+        "modelVersion": ask.route.model,
+        "responseId": ask.id(""),
+    }
+
+
+def _parts(answer: ModelAnswer, ask: Ask, size: int) -> Iterator[dict[str, object]]:
+    """Spell the parts, their text in pieces of *size*; of all calls the first is signed."""
+    signed = _signed(answer, ask)
+    for part in parts_of(answer, ask):
+        match part:
+            case Text():
+                for piece in pieces_of(part.text, size):
+                    yield {"text": piece}
+            case Reasoning():
+                for piece in pieces_of(part.text, size):
+                    yield {"text": piece, "thought": True}
+            case ToolCall():
+                call = {"name": part.name, "args": part.input, "id": part.id}
+                yield {"functionCall": call, **signed}
+                signed = {}
+            case _:
+                assert_never(part)
+
+
+def _last(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+    """The empty part at the end, which carries the signature of a text."""
+    is_text = bool(answer.text) and not answer.tool_calls
+    return {"text": "", **(_signed(answer, ask) if is_text else {})}
+
+
+def _signed(answer: ModelAnswer, ask: Ask) -> dict[str, str]:
+    """What a signature adds to its part; an answer is signed without any readable thinking too."""
+    signature = signature_of(answer, ask)
+    return {"thoughtSignature": signature} if signature else {}
+
+
+def _usage(usage: Counts, share: float = 1.0) -> dict[str, object]:
+    """Count what came so far, which is a *share* of the output; what is none is left out."""
+    output = int(usage.output * share)
+    thoughts = min(usage.reasoning, output)
+    counts = {
+        "promptTokenCount": usage.prompt,
+        "candidatesTokenCount": output - thoughts,
+        "thoughtsTokenCount": thoughts,
+        "cachedContentTokenCount": usage.cache_read,
+        "totalTokenCount": usage.prompt + output,
+    }
+    return {name: count for name, count in counts.items() if count}
