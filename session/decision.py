@@ -44,6 +44,7 @@ class Standing:
         sibling_is_healthy: Whether that one is available; it may still be degraded.
         is_probe: The attempt was the first on its route after a cooldown.
         resets_in: Seconds until the provider's own reset; None if it named none.
+        repair: What a repair would change in the request; None: nothing, or it was made already.
     """
 
     backoff: float
@@ -53,6 +54,7 @@ class Standing:
     sibling_is_healthy: bool = False
     is_probe: bool = False
     resets_in: float | None = None
+    repair: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,13 @@ class Retry:
     """Try the same route again after *wait* seconds."""
 
     wait: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """Try the same route again at once, with *what* changed in the request."""
+
+    what: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +96,7 @@ class Stop:
     cooldown: float | None
 
 
-Decision = Retry | Swap | Stop
+Decision = Retry | Repair | Swap | Stop
 
 
 class _When(Enum):
@@ -103,6 +112,7 @@ class _Rule:
     retry: _When
     swap: _When
     degrade: _When
+    may_repair: bool = False
 
 
 _TRANSIENT = _Rule(_When.ALWAYS, _When.LISTED, _When.LISTED)
@@ -122,8 +132,8 @@ _RULES = {
     FailureKind.NOT_FOUND: _REFUSED,
     FailureKind.TOOL_CALL_MALFORMED: _Rule(_When.ONCE, _When.LISTED, _When.NEVER),
     FailureKind.REQUEST_TOO_LARGE: _Rule(_When.NEVER, _When.ALWAYS, _When.NEVER),
-    FailureKind.HISTORY_REJECTED: _Rule(_When.NEVER, _When.ALWAYS, _When.NEVER),
-    FailureKind.BAD_REQUEST: _Rule(_When.NEVER, _When.LISTED, _When.NEVER),
+    FailureKind.HISTORY_REJECTED: _Rule(_When.NEVER, _When.ALWAYS, _When.NEVER, may_repair=True),
+    FailureKind.BAD_REQUEST: _Rule(_When.NEVER, _When.LISTED, _When.NEVER, may_repair=True),
     FailureKind.CONTEXT_OVERFLOW: _NEUTRAL,
     FailureKind.CONTENT_FILTER: _NEUTRAL,
     FailureKind.REFUSAL: _NEUTRAL,
@@ -140,6 +150,8 @@ def decide(failure: Failure, standing: Standing, limits: Limits) -> Decision:
     a stop can have degraded it too.
     """
     rule = _rule(failure)
+    if rule.may_repair and standing.repair is not None:
+        return Repair(what=standing.repair)
     is_listed = _is_listed(failure, rule, limits)
     may_swap = limits.swaps > 0 and (rule.swap is _When.ALWAYS or is_listed)
     sibling = standing.sibling if may_swap and standing.swaps < limits.swaps else None

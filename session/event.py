@@ -71,6 +71,17 @@ class Waiting:
 
 
 @dataclass(slots=True)
+class Repaired:
+    """*attempt* will be made on the same route at once, with *change* made in its request."""
+
+    step: int
+    attempt: int
+    route: Route
+    change: str
+    failure: Failure
+
+
+@dataclass(slots=True)
 class RouteDegraded:
     """Steps start elsewhere for *seconds*, where there is elsewhere."""
 
@@ -158,6 +169,7 @@ EngineEvent = (
     | AttemptFailed
     | PartsRetracted
     | Waiting
+    | Repaired
     | RouteDegraded
     | CandidateSkipped
     | Swapped
@@ -180,6 +192,7 @@ __all__ = [
     "ProbeEnded",
     "ProbeStarted",
     "ReasoningDelta",
+    "Repaired",
     "RouteDegraded",
     "StepEnded",
     "StepStarted",

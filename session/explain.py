@@ -163,27 +163,33 @@ def _decided(failure: Failure, middleware: Sidestep, route: Route | None) -> dic
     retries = limits.retries if is_again else int(isinstance(at_first, Retry))
     at_last = decide(failure, replace(first, retries=retries), limits)
     cooldown = _cooldown(at_last, config)
+    repair = None if failure.cure is None else str(failure.cure)
     return {
         "retry": isinstance(at_first, Retry),
         "swap": isinstance(at_last, Swap),
-        "degrade": not isinstance(at_last, Retry) and at_last.cooldown is not None,
-        "repair": None,
+        "degrade": isinstance(at_last, Swap | Stop) and at_last.cooldown is not None,
+        "repair": repair,
         "wait": at_first.wait if isinstance(at_first, Retry) else None,
         "cooldown": cooldown,
-        "why": _why(at_first, at_last, retries, cooldown),
+        "why": "; ".join([*_repairs(repair), *_why(at_first, at_last, retries, cooldown)]),
     }
 
 
 def _cooldown(decision: Decision, config: FallbackConfig | None) -> float | None:
     """Return for how many seconds the route is left alone, the first time."""
-    if config is None or isinstance(decision, Retry) or decision.cooldown is None:
+    if config is None or not isinstance(decision, Swap | Stop) or decision.cooldown is None:
         return None
     return float(min(max(config.cooldown_seconds, decision.cooldown), config.max_cooldown_seconds))
 
 
-def _why(at_first: Decision, at_last: Decision, retries: int, cooldown: float | None) -> str:
-    """Tell in a sentence what sidestep does."""
-    told = []
+def _repairs(change: str | None) -> list[str]:
+    """Tell of a repair, which comes before all else: our own client makes it."""
+    return [] if change is None else [f"repaired once, where that changes the request: {change}"]
+
+
+def _why(at_first: Decision, at_last: Decision, retries: int, cooldown: float | None) -> list[str]:
+    """Tell in half a sentence each what sidestep does."""
+    told: list[str] = []
     if isinstance(at_first, Retry):
         often = "once" if retries == 1 else f"{retries} times at most, with waits that grow"
         told.append(f"retried on the same route after {at_first.wait:g} s, {often}")
@@ -194,7 +200,7 @@ def _why(at_first: Decision, at_last: Decision, retries: int, cooldown: float | 
         told.append(f"{'then ' if told else ''}the step fails: {at_last.why}")
     if cooldown is not None:
         told.append(f"the route that failed is left alone for {cooldown:g} s")
-    return "; ".join(told)
+    return told
 
 
 def show(console: Console, found: Mapping[str, Any]) -> None:

@@ -138,6 +138,7 @@ class Sidestep:
         *,
         deadline: float | None = None,
         serves: Callable[[Route], bool] | None = None,
+        repair: Callable[[Failure], str | None] | None = None,
         on_event: Listener | None = None,
     ) -> Step:
         """Return the attempts of one step, to iterate over.
@@ -147,6 +148,9 @@ class Sidestep:
             deadline: Seconds from now after which the step raises `TimeoutError`, which is no
                 fault of a route; None: no deadline.
             serves: Says whether the agent can send requests to a route; None: to every one.
+            repair: Called at most once on each route, after a refusal whose `Failure.cure` says
+                what has to change in the request. Says what it changed for the next attempt;
+                None: nothing, so that the step moves or ends. None changes nothing.
             on_event: Called with the events of this step, beside the middleware's own.
 
         Raises:
@@ -156,7 +160,7 @@ class Sidestep:
             raise ValueError(f"`deadline` must be a number of seconds above 0, got {deadline!r}")
         return Step(
             self, Route(route), next(self._numbers),
-            deadline=deadline, serves=serves, on_event=on_event,
+            deadline=deadline, serves=serves, repair=repair, on_event=on_event,
         )  # fmt: skip
 
     def name(self, exc: Exception, route: Route) -> Failure:

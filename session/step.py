@@ -11,12 +11,13 @@ import anyio.lowlevel
 
 from ..provider.failure import Failure, FailureKind
 from .attempt import Attempt
-from .decision import Limits, Retry, Standing, Stop, Swap, decide, is_of_a_route
+from .decision import Limits, Repair, Retry, Standing, Stop, Swap, decide, is_of_a_route
 from .event import (
     AttemptFailed,
     CandidateSkipped,
     PartsRetracted,
     ProbeEnded,
+    Repaired,
     RouteDegraded,
     StepEnded,
     StepStarted,
@@ -63,6 +64,8 @@ class Step:
         "_listens",
         "_middleware",
         "_next",
+        "_repair",
+        "_repaired",
         "_retries",
         "_serves",
         "_tried",
@@ -82,6 +85,7 @@ class Step:
         *,
         deadline: float | None,
         serves: Callable[[Route], bool] | None,
+        repair: Callable[[Failure], str | None] | None,
         on_event: Listener | None,
     ) -> None:
         self._middleware = middleware
@@ -89,10 +93,12 @@ class Step:
         self.degraded = middleware.degraded
         self._config: FallbackConfig | None = None
         self._serves = serves
+        self._repair = repair
+        self._repaired: set[Route] = set()
         self._listener = on_event
         self._listens = on_event is not None or middleware.on_event is not None
         self._deadline_at = None if deadline is None else middleware.clock.time() + deadline
-        self._next: Retry | Swap | None = None
+        self._next: Retry | Repair | Swap | None = None
         self._is_over = False
         self._retries = 0
         self._tried = {requested}
@@ -229,6 +235,10 @@ class Step:
                 self._end_probe(attempt, "none")
                 self._retry(decision, failure)
                 return True
+            case Repair():
+                self._end_probe(attempt, "none")
+                self._mend(decision, failure)
+                return True
             case Swap():
                 self._cool(attempt, failure, decision.cooldown)
                 self._swap(decision, failure)
@@ -256,8 +266,20 @@ class Step:
             sibling_is_healthy=candidate.is_available,
             is_probe=attempt._probe is not None,
             resets_in=_seconds_until(failure.reset_at),
+            repair=None if is_last or attempt.tool else self._change_for(failure),
         )
         return decide(failure, standing, limits)
+
+    def _change_for(self, failure: Failure) -> str | None:
+        """Ask the agent, once on each route, what it can change after *failure*."""
+        if self._repair is None or failure.cure is None or self._current in self._repaired:
+            return None
+        self._repaired.add(self._current)
+        try:
+            return self._repair(failure)
+        except Exception:
+            _logger.exception("`repair` raised after %s", failure.kind)
+            return None
 
     def _candidate(self) -> Candidate:
         siblings = self._config.fallback_models_by_model if self._config else {}
@@ -275,6 +297,15 @@ class Step:
             self._retries, self._limits.retries,
         )  # fmt: skip
         self._emit(Waiting(self.number, number, self._current, decision.wait, failure))
+
+    def _mend(self, decision: Repair, failure: Failure) -> None:
+        self._next = decision
+        number = len(self.attempts) + 1
+        _logger.info(
+            "repaired route=%s reason=%s status=%s change=%r",
+            self._current, failure.kind, failure.status, decision.what,
+        )  # fmt: skip
+        self._emit(Repaired(self.number, number, self._current, decision.what, failure))
 
     def _swap(self, decision: Swap, failure: Failure) -> None:
         self.swaps += 1
