@@ -1,0 +1,224 @@
+"""A conversation as a file holds it, read and written."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from .error import ConfigError
+from .part import (
+    Conversation,
+    Effort,
+    Image,
+    Message,
+    Reasoning,
+    Settings,
+    Text,
+    ToolCall,
+    ToolSpec,
+    ToolState,
+)
+from .route import Route
+from .wire import read_json
+
+if TYPE_CHECKING:
+    from .part import Output, Part
+
+_TAGS = frozenset({"text", "image", "reasoning", "tool_call"})
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(
+        strict=True, extra="forbid", hide_input_in_errors=True, defer_build=True
+    )
+
+
+class _Text(_Table):
+    type: Literal["text"]
+    text: str
+    signature: str | None = None
+    item_id: str | None = None
+
+
+class _Image(_Table):
+    type: Literal["image"]
+    media_type: str
+    data: str
+
+
+class _Reasoning(_Table):
+    type: Literal["reasoning"]
+    text: str = ""
+    signature: str | None = None
+    redacted: str | None = None
+    details: list[dict[str, Any]] = Field(default_factory=list)
+    complete: bool = True
+    encrypted: str | None = None
+    item_id: str | None = None
+
+
+class _ToolCall(_Table):
+    type: Literal["tool_call"]
+    id: str
+    name: str
+    input: dict[str, Any] = Field(default_factory=dict)
+    state: ToolState = "pending"
+    output: str | list[Annotated[_Text | _Image, Field(discriminator="type")]] | None = None
+    is_error: bool = False
+    signature: str | None = None
+    item_id: str | None = None
+
+
+class _Message(_Table):
+    role: Literal["system", "user", "assistant"]
+    parts: list[Annotated[_Text | _Image | _Reasoning | _ToolCall, Field(discriminator="type")]]
+    route: str | None = None
+    requested: str | None = None
+
+    @field_validator("route", "requested")
+    @classmethod
+    def _is_a_route(cls, value: str | None) -> str | None:
+        return value if value is None else Route(value)
+
+
+class _Tool(_Table):
+    name: str
+    description: str = ""
+    input_schema: dict[str, Any] = Field(default_factory=lambda: {"type": "object"})
+
+
+class _Settings(_Table):
+    max_output_tokens: Annotated[int, Field(gt=0)] | None = None
+    reasoning: Effort | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    tool_choice: str | None = None
+    parallel_tool_calls: bool | None = None
+    cache_key: str | None = None
+
+
+class _Conversation(_Table):
+    messages: list[_Message]
+    tools: list[_Tool] = Field(default_factory=list)
+    settings: _Settings = Field(default_factory=_Settings)
+
+
+def read_conversation(data: bytes | str) -> Conversation:
+    """Read the JSON of a conversation.
+
+    Raises:
+        ConfigError: It is none; the message says where it is wrong.
+    """
+    try:
+        value = read_json(data)
+    except ValueError as error:
+        raise ConfigError(f"it is not JSON ({error}): write an object with `messages`") from None
+    try:
+        told = _Conversation.model_validate(value)
+        messages = [_message(message) for message in told.messages]
+    except ValidationError as error:
+        raise ConfigError(_described(error)) from None
+    tools = [ToolSpec(tool.name, tool.description, tool.input_schema) for tool in told.tools]
+    return Conversation(messages, tools, Settings(**told.settings.model_dump()))
+
+
+def conversation_to_json(conversation: Conversation) -> dict[str, Any]:
+    """Return *conversation* as the values of a file; what says nothing is left out."""
+    whole: dict[str, Any] = {"messages": [message_to_json(m) for m in conversation.messages]}
+    if conversation.tools:
+        whole["tools"] = [_said(asdict(tool)) for tool in conversation.tools]
+    settings = _said(asdict(conversation.settings))
+    return whole | ({"settings": settings} if settings else {})
+
+
+def message_to_json(message: Message) -> dict[str, Any]:
+    """Return *message* as the values of a file."""
+    told: dict[str, Any] = {"role": message.role}
+    for name, route in (("route", message.route), ("requested", message.requested)):
+        if route is not None:
+            told[name] = str(route)
+    return told | {"parts": [part_to_json(part) for part in message.parts]}
+
+
+def part_to_json(part: Part) -> dict[str, Any]:
+    """Return *part* as the values of a file."""
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text} | _proofs(part)
+        case Image():
+            return {"type": "image", "media_type": part.media_type, "data": part.data}
+        case Reasoning():
+            told: dict[str, Any] = {"type": "reasoning", "text": part.text}
+            if part.redacted is not None:
+                told["redacted"] = part.redacted
+            if part.details:
+                told["details"] = [dict(detail) for detail in part.details]
+            if part.encrypted is not None:
+                told["encrypted"] = part.encrypted
+            return told | _proofs(part) | ({} if part.complete else {"complete": False})
+        case ToolCall():
+            told = {"type": "tool_call", "id": part.id, "name": part.name, "input": part.input}
+            told["state"] = part.state
+            if part.output is not None:
+                told["output"] = _output_to_json(part.output)
+            return told | ({"is_error": True} if part.is_error else {}) | _proofs(part)
+
+
+def _output_to_json(output: Output) -> str | list[dict[str, Any]]:
+    return output if isinstance(output, str) else [part_to_json(part) for part in output]
+
+
+def _proofs(part: Text | Reasoning | ToolCall) -> dict[str, Any]:
+    return _said({"signature": part.signature, "item_id": part.item_id})
+
+
+def _said(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _message(told: _Message) -> Message:
+    parts = [_part(part) for part in told.parts]
+    route, requested = (name and Route(name) for name in (told.route, told.requested))
+    return Message(told.role, parts, route or None, requested or None)
+
+
+def _part(told: _Text | _Image | _Reasoning | _ToolCall) -> Part:
+    match told:
+        case _Text() | _Image():
+            return _shown(told)
+        case _Reasoning():
+            return Reasoning(**told.model_dump(exclude={"type"}))
+        case _ToolCall():
+            output = told.output
+            return ToolCall(
+                **told.model_dump(exclude={"type", "output"}),
+                output=[_shown(part) for part in output] if isinstance(output, list) else output,
+            )
+
+
+def _shown(told: _Text | _Image) -> Text | Image:
+    if isinstance(told, _Text):
+        return Text(told.text, told.signature, told.item_id)
+    return Image(told.media_type, told.data)
+
+
+def _described(error: ValidationError) -> str:
+    """Say where it is wrong; what stands there is not repeated."""
+    first = error.errors(include_url=False)[0]
+    where, follows_index = "", False
+    for step in first["loc"]:
+        if isinstance(step, int):
+            where += f"[{step}]"
+        elif not (follows_index and step in _TAGS) and "[" not in step and step != "str":
+            where += f".{step}" if where else step
+        follows_index = isinstance(step, int)
+    if not where:
+        return "a conversation is an object: give it `messages`"
+    if first["type"] == "extra_forbidden":
+        return f"{where} is not known: leave it out"
+    if first["type"] == "missing":
+        return f"{where} is missing: write it"
+    problem = first["msg"].removeprefix("Value error, ").replace("Input should", "it should", 1)
+    return f"{where} is wrong: {problem[:1].lower()}{problem[1:]}"
