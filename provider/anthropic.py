@@ -231,7 +231,7 @@ class Decoder:
                 return self._delta(value.get("index"), value["delta"], data)
             return self._other(kind, value)
         except (AttributeError, KeyError, TypeError) as error:
-            raise verdict.odd(error) from error
+            raise verdict.odd(value, error, provider=self._provider, wire="anthropic") from error
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Judge the stream where the body ended.

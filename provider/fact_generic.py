@@ -4,15 +4,16 @@ vLLM, SGLang, llama.cpp, LM Studio, Ollama, Together, DashScope, xAI, Copilot, L
 like: the one table whose wordings are those of many.
 
 Source: the sources of vllm, sglang, llama.cpp and ollama on GitHub, github.com/BerriAI/litellm
-(exception mapping and issues), github.com/code-yeongyu/oh-my-openagent/issues and the npm package
-@earendil-works/pi-ai 1.6, read on 2026-11-29.
+(exception mapping and issues), github.com/code-yeongyu/oh-my-openagent/issues,
+github.com/can1357/oh-my-pi/issues and the npm package @earendil-works/pi-ai 1.6, read on
+2026-11-29.
 """
 
 from __future__ import annotations
 
 from .duration import WAIT
 from .fact import Facts, fact, facts
-from .fact_openai import OVERFLOW, REJECTED, TOO_LARGE, WAITS
+from .fact_openai import OVERFLOW, REJECTED, SUSPECTED, TOO_LARGE, WAITS
 from .failure import FailureKind as K
 
 _GATEWAY = r"(?:litellm\.\w{1,60}: |\w{1,60}Exception - |<400> |InternalError\.[\w.]{1,60}: ){0,4}"
@@ -75,7 +76,10 @@ GENERIC = Facts(
         _GATEWAY + r"Tool call id was ",
         status="400 422 none",
     ),
-    filter=(fact(K.CONTENT_FILTER, type="ContentPolicyViolationError"),),
+    filter=(
+        fact(K.CONTENT_FILTER, type="ContentPolicyViolationError"),
+        fact(K.CONTENT_FILTER, text=_GATEWAY + SUSPECTED),
+    ),
     other=(
         fact(
             K.RATE_LIMIT,
@@ -89,6 +93,8 @@ GENERIC = Facts(
             status="429 none",
         ),
     ),
+    # Some never say why the model stopped; all that we know do.
+    ends_unsaid=True,
     waits=(
         *WAITS,
         rf"(?:\A|[.,:;!]\s|\n)(?:please )?retry (?:in|after) {WAIT}",

@@ -106,6 +106,7 @@ REJECTED = (
     r"Invalid 'input\[\d+\]\.(?:id|call_id)'",
     r"Duplicate (?:tool_call_id|item found with id)",
 )
+SUSPECTED = r"This user's access to \S{1,80} has been temporarily limited for potentially"
 WAITS = (rf"(?:\A|[.,:;!]\s|\n)(?:please )?try again (?:in|after) {WAIT}",)
 
 OPENAI = Facts(
@@ -126,10 +127,7 @@ OPENAI = Facts(
     ),
     filter=(
         fact(K.CONTENT_FILTER, code="invalid_prompt"),
-        fact(
-            K.CONTENT_FILTER,
-            text=r"This user's access to \S{1,80} has been temporarily limited for potentially",
-        ),
+        fact(K.CONTENT_FILTER, text=SUSPECTED),
     ),
     other=(
         fact(K.OVERLOADED, text=r"(?:The engine|That model) is currently overloaded", status="429"),

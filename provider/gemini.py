@@ -137,7 +137,7 @@ class Decoder:
                 return [delta for entry in value for delta in self._chunk(entry, event)]
             return self._chunk(value, event)
         except (AttributeError, KeyError, TypeError, IndexError) as error:
-            raise verdict.odd(error) from error
+            raise verdict.odd(value, error, provider=self._provider, wire="gemini") from error
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Judge the stream where the body ended, however it did.

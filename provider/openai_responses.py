@@ -89,7 +89,9 @@ class Decoder:
                 return (TextDelta(text),)
             return self._other(kind, value)
         except (AttributeError, KeyError, TypeError) as error:
-            raise verdict.odd(error) from error
+            raise verdict.odd(
+                value, error, provider=self._provider, wire="openai-responses"
+            ) from error
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Judge the stream where the body ended, however it did.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .classify import classify_error_object, shorten
+from .classify import classify_error_object, has_error_object, shorten
 from .error import ProviderError
 from .failure import Failure, FailureKind, Stage
 
@@ -25,8 +25,10 @@ def unreadable(data: bytes) -> ProviderError:
     return _server_error(f"sent an event of {len(data)} bytes that is not JSON (invalid JSON)")
 
 
-def odd(error: Exception) -> ProviderError:
-    """Say that an event is JSON, but of a shape that this wire does not have."""
+def odd(value: object, error: Exception, *, provider: Provider | str, wire: Wire) -> ProviderError:
+    """Say that an event is JSON of a shape that this wire does not have, but may have an error."""
+    if has_error_object(value):
+        return error_event(value, provider=provider, wire=wire)
     return _server_error(f"sent an event of a shape that we do not know ({error!r})", error)
 
 

@@ -266,6 +266,12 @@ BROKEN = [
     pytest.param(
         b'{"type":"overloaded_error","message":"m"}', FailureKind.OVERLOADED, 529, id="bare error"
     ),
+    pytest.param(
+        b'[{"type":"error","error":{"type":"overloaded_error"}}]',
+        FailureKind.OVERLOADED,
+        529,
+        id="in an array",
+    ),
     pytest.param(b'{"error":{"code":"x"}}', FailureKind.SERVER_ERROR, None, id="unknown error"),
 ]
 

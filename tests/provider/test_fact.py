@@ -150,6 +150,8 @@ ANTHROPIC_ROWS = [
         claude("Thinking may not be enabled when tool_choice forces tool use."), K.BAD_REQUEST),
     Row("output blocked", "anthropic", 400,
         claude("Output blocked by content filtering policy"), K.CONTENT_FILTER),
+    Row("output blocked, under a 500", "anthropic", 500,
+        claude("Output blocked by content filtering policy", "api_error"), K.CONTENT_FILTER),
     Row("500 that the SDK would not retry, A26", "anthropic", 500,
         claude("Internal server error", "api_error"), K.SERVER_ERROR,
         headers={"x-should-retry": "false"}),
@@ -250,6 +252,14 @@ OPENROUTER_ROWS = [
     Row("Bedrock's", "openrouter", 400, router(
         400, provider_name="Amazon Bedrock",
         raw='{"message":"Input is too long for requested model."}'), K.CONTEXT_OVERFLOW),
+    Row("Bedrock's throttling in the words of an overflow", "openrouter", 429, router(
+        429, provider_name="Amazon Bedrock",
+        raw='{"message":"Too many tokens, please wait before trying again."}'),
+        K.RATE_LIMIT, is_capacity=True),
+    Row("Google's lack of room", "openrouter", 429, router(
+        429, provider_name="Google AI Studio", raw=json.dumps([google(
+            429, "RESOURCE_EXHAUSTED", "No capacity available for model g on the server",
+            info("MODEL_CAPACITY_EXHAUSTED"))])), K.RATE_LIMIT, is_capacity=True),
     Row("a signature of another upstream", "openrouter", 400, router(
         400, provider_name="Anthropic",
         raw=json.dumps(claude("messages.1.content.0: Invalid `signature` in `thinking` block"))),
@@ -338,6 +348,10 @@ OTHER_ROWS = [
         "Rate limit reached for model `m` on tokens per minute (TPM): Limit 7500, Used 16673, "
         "Requested ~3658. Please try again in 1m42.653s.", "tokens", "rate_limit_exceeded"),
         K.RATE_LIMIT),
+    Row("Groq, more than the limit ever", "groq", 429, chat(
+        "Rate limit reached for model `m` in organization `org_1` service tier `on_demand` on "
+        "tokens per minute (TPM): Limit 6000, Used 0, Requested 9012. Please try again in 30.1s.",
+        "tokens", "rate_limit_exceeded"), K.REQUEST_TOO_LARGE),
     Row("Groq, flex", "groq", 498, chat("x"), K.OVERLOADED),
     Row("Groq, too long", "groq", 400,
         chat("Please reduce the length of the messages or completion.", BAD), K.CONTEXT_OVERFLOW),
@@ -469,6 +483,17 @@ GENERIC_ROWS = [
             K.CONTEXT_OVERFLOW),
         ("throttled, in the words of an overflow", 429,
             chat("prompt too long; exceeded max context length"), K.RATE_LIMIT),
+        ("throttled, in other such words", 429,
+            chat("Too many tokens, please wait before trying again."), K.RATE_LIMIT),
+        ("throttled behind LiteLLM", 429, chat(
+            "litellm.RateLimitError: BedrockException - Too many tokens, please wait", code="429"),
+            K.RATE_LIMIT),
+        ("an overflow that says to try again", 400, chat(
+            "input length and `max_tokens` exceed context limit: 171899 + 34048 > 200000, decrease "
+            "input length or `max_tokens` and try again", BAD), K.CONTEXT_OVERFLOW),
+        ("limited for safety behind a gateway", 400, chat(
+            "litellm.BadRequestError: OpenAIException - This user's access to gpt-x has been "
+            "temporarily limited for potentially suspicious activity"), K.CONTENT_FILTER),
         ("rate limit, in the words of an overflow", 400, chat(
             "rate limit: input is longer than the model's context length"), K.BAD_REQUEST),
         ("OpenAI's ceiling", 413, chat(f"Request too large for gpt-x {TPM}: Limit 1, Requested 2"),
@@ -557,6 +582,10 @@ IN_STREAM = [
             "code": "cyber_policy"}}}, "openai", RESPONSES, K.CONTENT_FILTER, 400),
         ("Responses, upstream", {"type": "response.failed", "response": {"error": {
             "code": "upstream_stream_read_error"}}}, "openai", RESPONSES, K.SERVER_ERROR, 502),
+        ("Responses, limited for safety", {"type": "response.failed", "response": {"error": {
+            "code": None, "message": "This user's access to gpt-x has been temporarily limited "
+            "for potentially suspicious activity"}}},
+            "openai", RESPONSES, K.CONTENT_FILTER, None),
         ("Responses, store", {"type": "response.failed", "response": {"error": {
             "code": "vector_store_timeout"}}}, "openai", RESPONSES, K.TIMEOUT, 504),
         ("Anthropic, bare, A25", {"type": "overloaded_error", "message": "Overloaded"},
@@ -595,6 +624,16 @@ IN_STREAM = [
         ("SGLang, B11", {"object": "error", "message":
             "The input (36002 tokens) is longer than the model's context length (32768 tokens)."},
             "my-server", "openai-chat", K.CONTEXT_OVERFLOW, None),
+        ("free usage, in words", {"error": {"message": "Free usage exceeded, subscribe to Go"}},
+            "my-server", "openai-chat", K.QUOTA, None),
+        ("overloaded, in words", {"error": {"message": "The AI service is temporarily overloaded"}},
+            "my-server", "openai-chat", K.OVERLOADED, None),
+        ("a status in words", {"message": "Streaming response failed: [503] The request queue is "
+            "full.", "type": "server_error", "param": None},
+            "my-server", "openai-chat", K.SERVER_ERROR, 500),
+        ("limited for safety", {"error": {"message": "This user's access to gpt-x has been "
+            "temporarily limited for potentially suspicious activity"}},
+            "my-server", "openai-chat", K.CONTENT_FILTER, None),
         ("a cause under a vague type, B19", {"error": {
             "type": BAD, "code": "server_is_overloaded"}},
             "my-server", "openai-chat", K.OVERLOADED, 503),

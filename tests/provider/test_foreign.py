@@ -159,6 +159,9 @@ ANSWERS = [
     pytest.param(
         SdkError("x", status_code=400, body=LONG_PROMPT), K.CONTEXT_OVERFLOW, 400, id="Anthropic's"
     ),
+    pytest.param(
+        SdkError("x", status_code=500, is_retryable=False), K.SERVER_ERROR, 500, id="a flag beside"
+    ),
     pytest.param(SdkError("x", status_code="503"), K.UNKNOWN, None, id="no number"),
     pytest.param(SdkError("x", status_code=True), K.UNKNOWN, None, id="bool"),
     pytest.param(SdkError("x", status_code=200), K.UNKNOWN, None, id="no error"),
@@ -451,6 +454,14 @@ UNREAD = of_package("aiohttp", "BadStatusLine", type("HttpProcessingError", (Exc
                 caused(httpx.ConnectError("x"), REFUSED),
             ),
             K.NETWORK, None, Stage.CONNECT, id="litellm: a 500 for a refusal",
+        ),
+        pytest.param(
+            of_package("litellm", "ContentPolicyViolationError", status_code=400),
+            K.CONTENT_FILTER, 400, Stage.RESPONSE, id="litellm: filter by name",
+        ),
+        pytest.param(
+            of_package("litellm", "InvalidRequestError", status_code=400),
+            K.BAD_REQUEST, 400, Stage.RESPONSE, id="litellm: invalid request",
         ),
         pytest.param(LITELLM_TIMEOUT, K.TIMEOUT, None, Stage.RESPONSE, id="litellm: a 408"),
         pytest.param(

@@ -16,7 +16,7 @@ from sidestep import (
     ToolCallEnded,
     ToolCallStarted,
 )
-from sidestep.provider.catalog import catalog
+from sidestep.provider.catalog import Provider, catalog
 from sidestep.provider.failure import Stage
 from sidestep.provider.openai_chat import Decoder, encode, headers
 from sidestep.provider.part import Conversation, Message, Reasoning, Settings, Text, ToolCall, Usage
@@ -311,14 +311,37 @@ def test_content_after_the_reason_for_the_end_is_kept() -> None:
     assert reader.parts == [Text("abc")]
 
 
-def test_done_alone_proves_nothing() -> None:
-    reader = decoder()
-    read(reader, [chunk(content="a")])
+@pytest.mark.parametrize(
+    ("base_url", "events", "is_whole"),
+    [
+        pytest.param("https://openrouter.ai/api/v1", [chunk(content="a")], False, id="known"),
+        pytest.param("http://h", [chunk(reasoning="Hm"), chunk(content="a")], True, id="unknown"),
+        pytest.param("http://h", [chunk(reasoning="Hm")], False, id="unknown, thinking only"),
+        pytest.param("http://h", [], False, id="unknown, nothing"),
+        pytest.param(
+            "http://h",
+            [chunk(content="a"), calls(fragment("{}", index=0, id="1", **READ))],
+            False,
+            id="unknown, a call",
+        ),
+    ],
+)
+def test_done_alone_proves_something_only_of_text_from_a_server_that_nobody_knows(
+    base_url: str, events: list[Event], is_whole: bool
+) -> None:
+    reader = Decoder(Provider("my-server", "openai-chat", base_url, None))
+    read(reader, events)
 
     assert reader.decode(b"[DONE]") == ()
     assert reader.is_done
-    with pytest.raises(ProviderError, match="truncated"):
-        reader.end()
+    assert reader.stop is None
+    if is_whole:
+        assert reader.end() == []
+        assert reader.parts == [Reasoning("Hm"), Text("a")]
+        assert reader.stop == ""
+    else:
+        with pytest.raises(ProviderError, match="truncated"):
+            reader.end()
 
 
 USAGES = [
@@ -355,6 +378,8 @@ BROKEN = [
     pytest.param(
         {**chunk("error"), "error": {"code": 429}}, FailureKind.RATE_LIMIT, 429, id="in a chunk"
     ),
+    pytest.param([{"error": {"code": 502}}], FailureKind.SERVER_ERROR, 502, id="in an array"),
+    pytest.param([{"choices": []}], FailureKind.SERVER_ERROR, None, id="an array of no errors"),
     pytest.param({"choices": [], "error": "x"}, FailureKind.SERVER_ERROR, None, id="a string"),
     pytest.param({"object": "error", "type": "x"}, FailureKind.SERVER_ERROR, None, id="flat"),
     pytest.param(

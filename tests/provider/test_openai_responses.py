@@ -459,7 +459,7 @@ FAILED = [
 ]
 
 
-@pytest.mark.parametrize("shape", ["failed", "flat", "nested"])
+@pytest.mark.parametrize("shape", ["failed", "flat", "nested", "in an array"])
 @pytest.mark.parametrize(("code", "message", "kind", "wait"), FAILED)
 def test_an_error_has_the_same_name_in_every_shape(
     shape: str, code: str, message: str, kind: FailureKind, wait: float | None
@@ -469,10 +469,11 @@ def test_an_error_has_the_same_name_in_every_shape(
         "failed": ended("failed", error=error),
         "flat": {"type": "error", **error},
         "nested": {"type": "error", "error": error},
+        "in an array": [{"type": "error", "error": error}],
     }
 
     with pytest.raises(ProviderError) as caught:
-        read(decoder(), [shapes[shape]])
+        decoder().decode(json.dumps(shapes[shape]).encode())
 
     failure = caught.value.failure
     assert (failure.kind, failure.retry_after, failure.code) == (kind, wait, code)

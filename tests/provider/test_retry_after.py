@@ -184,6 +184,13 @@ HINTS = [
     ),
     Hint("body, A15", "gemini", 429, said("x", details=[RETRY_INFO]), 34.074824224),
     Hint(
+        "body, in milliseconds",
+        "gemini",
+        429,
+        said("x", details=[RETRY_INFO | {"retryDelay": "900ms"}]),
+        0.9,
+    ),
+    Hint(
         "body before text",
         "gemini",
         429,
@@ -391,14 +398,42 @@ def test_an_answer_says_how_long_to_wait(case: Hint) -> None:
     assert (failure.retry_after, failure.reset_at) == (case.seconds, case.at)
 
 
-def test_an_error_in_a_stream_has_only_its_text_to_say_it_with() -> None:
-    """A10: openai/codex reads the wait of a `response.failed` from its text."""
-    error = {"code": "rate_limit_exceeded", "message": f"{TPM} Please try again in 11.054s."}
+LIMITED = {"code": "rate_limit_exceeded", "type": "requests"}
+FULL = {"headers": {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1795953630000"}}
+
+
+@pytest.mark.parametrize(
+    ("error", "provider", "seconds", "at"),
+    [
+        pytest.param(
+            LIMITED | said(f"{TPM} Please try again in 11.054s."), "openai", 11.054, None, id="text"
+        ),
+        pytest.param(
+            LIMITED | said(f"{TPM} Please try again in 7m12s."), "openai", 432.0, None, id="minutes"
+        ),
+        pytest.param(
+            said("x", code=429, metadata=FULL), "openrouter", None, SOON_AT, id="headers in it"
+        ),
+        pytest.param(said("x", code=429), "openrouter", None, None, id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("is_nested", [True, False], ids=["in a response", "alone"])
+def test_an_error_in_a_stream_has_only_itself_to_say_it_with(
+    error: dict[str, Any],
+    provider: str,
+    seconds: float | None,
+    at: datetime | None,
+    *,
+    is_nested: bool,
+) -> None:
+    """openai/codex reads the wait of a `response.failed` from its text."""
     failed = {"type": "response.failed", "response": {"error": error}}
+    value = failed if is_nested else {"error": error}
 
-    failure = classify_error_object(failed, provider="openai", wire="openai-responses")
+    failure = classify_error_object(value, provider=provider, wire="openai-responses")
 
-    assert (failure.kind, failure.retry_after) == (FailureKind.RATE_LIMIT, 11.054)
+    assert failure.kind is FailureKind.RATE_LIMIT
+    assert (failure.retry_after, failure.reset_at) == (seconds, at)
 
 
 def test_a_wait_is_found_near_the_end_of_a_long_message_and_cheaply() -> None:

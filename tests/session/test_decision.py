@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sidestep import Failure, FailureKind, Route
+from sidestep import Failure, FailureKind, FallbackConfig, Route
 from sidestep.session.decision import Decision, Limits, Retry, Standing, Stop, Swap, decide
 
 SIBLING = Route("anthropic/claude-sonnet-5")
@@ -44,7 +44,9 @@ def transient(kind: str, status: int | None) -> Case:
 
 TABLE = [
     *(transient("server_error", status) for status in (500, 502, 503, 520, 522)),
+    transient("server_error", None),
     transient("overloaded", 529),
+    transient("overloaded", None),
     transient("timeout", 504),
     transient("timeout", None),
     transient("truncated", None),
@@ -172,6 +174,21 @@ def test_budgets(standing: dict[str, Any], decision: Decision) -> None:
     )
 
     assert _without_why(made) == decision
+
+
+def test_the_listed_statuses_move_a_step_and_no_others_do() -> None:
+    listed = FallbackConfig(fallback_models_by_model={}).fallback_on_errors
+    limits = Limits(retries=3, swaps=2, statuses=listed, max_wait=60.0)
+    spent = Standing(backoff=2.0, retries=3, sibling=SIBLING, sibling_is_healthy=True)
+
+    moved = {
+        status
+        for status in range(400, 600)
+        for failure in [Failure(kind=FailureKind.UNKNOWN, message="", status=status)]
+        if isinstance(decide(failure, spent, limits), Swap)
+    }
+
+    assert moved == LISTED
 
 
 @pytest.mark.parametrize("is_healthy", [True, False], ids=["sibling healthy", "sibling degraded"])
