@@ -253,7 +253,7 @@ class Decoder:
             for call in calls:
                 if call.input is None:
                     raise verdict.malformed_call(call.name)
-            if not self.parts:
+            if not any(isinstance(part, Text | ToolCall) for part in self.parts):
                 raise verdict.empty(self._stop)
         return deltas
 

@@ -12,15 +12,19 @@ from .failure import FailureKind as K
 
 _BAD = "invalid_request_error"
 # Where in the request it is, such as "messages.3.content.0: ".
-_PLACE = r"(?:(?:messages?|system|tools)\b[\w.\[\]]{0,80}: )?"
+PLACE = r"(?:(?:messages?|system|tools)\b[\w.\[\]]{0,80}: )?"
 
-_REJECTED = (
+REJECTED = (
     r"Invalid `(?:signature|data)` in `(?:redacted_)?thinking` block",
     r"The block is bound to a different conversation",
     r"`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
     r"Expected `thinking` or `redacted_thinking`",
     r"each thinking block must contain thinking",
     r"`tool_use` ids (?:were found without|must be unique)",
+    r"each `tool_use` must have a single result",
+    r"all content must be type .text. if .is_error. is true",
+    # A block of a beta that only another route asked for, such as "fallback".
+    r"Input tag '\w{1,60}' found using 'type' does not match any of the expected tags",
     r"unexpected `tool_use_id`",
     r"This model does not support assistant message prefill",
     r"text content blocks must (?:be non-empty|contain non-whitespace)",
@@ -46,6 +50,12 @@ ANTHROPIC = Facts(
             "organization_on_hold",
         ),
         fact(K.QUOTA, type="billing_error"),
+        # Of the subscriptions that are sold with a facade: OpenCode's, Kimi's.
+        fact(
+            K.QUOTA,
+            type="GoUsageLimitError FreeUsageLimitError usage_limit_reached "
+            "subscription_sharing_usage_limit_exceeded",
+        ),
         *facts(
             K.QUOTA,
             r"Your credit balance is too low to access",
@@ -58,8 +68,8 @@ ANTHROPIC = Facts(
         fact(K.CONTEXT_OVERFLOW, type="request_too_large"),
         *facts(
             K.CONTEXT_OVERFLOW,
-            _PLACE + r"prompt is too long(?:: \d|\.|\s*\Z)",
-            _PLACE + r"input length and `max_tokens` exceed context limit",
+            PLACE + r"prompt is too long(?:: \d|\.|\s*\Z)",
+            PLACE + r"input length and `max_tokens` exceed context limit",
             type=_BAD,
         ),
     ),
@@ -69,7 +79,7 @@ ANTHROPIC = Facts(
             error_code="compaction_signature_invalid compaction_content_mismatch",
         ),
         fact(K.HISTORY_REJECTED, seen={"error_code": "thread_"}),
-        *facts(K.HISTORY_REJECTED, *(_PLACE + text for text in _REJECTED), type=_BAD),
+        *facts(K.HISTORY_REJECTED, *(PLACE + text for text in REJECTED), type=_BAD),
         *facts(K.HISTORY_REJECTED, *_REJECTED_FIELDS, type=_BAD),
     ),
     filter=(

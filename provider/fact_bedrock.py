@@ -38,13 +38,19 @@ BEDROCK = Facts(
             "ModelStreamErrorException",
         ),
         fact(K.TIMEOUT, type="ModelTimeoutException"),
-        fact(K.BAD_REQUEST, type="ValidationException"),
         fact(
             K.AUTH,
             type="AccessDeniedException UnrecognizedClientException ExpiredTokenException "
             "InvalidSignatureException IncompleteSignature MissingAuthenticationTokenException",
         ),
         fact(K.NOT_FOUND, type="ResourceNotFoundException"),
+        # Both are a ValidationException, as any bad request.
+        *facts(
+            K.NOT_FOUND,
+            r"The provided model identifier is invalid",
+            r"Invocation of model ID \S{1,200} with on-demand throughput isn.t supported",
+            status="400 none",
+        ),
     ),
     statuses=stands_for(
         {

@@ -9,6 +9,9 @@ from .fact import Facts, fact, facts, stands_for
 from .fact_openai import TOO_LARGE, WAITS
 from .failure import FailureKind as K
 
+# A request has no such field but in the messages of its history.
+REASONING = r"[^\n]{0,200}?\breasoning_content\b"
+
 # Source: console.groq.com/docs/errors and /rate-limits, and traffic recorded by pydantic-ai
 # (tests/models/cassettes/test_groq), read on 2026-11-29; captures groq_*.
 GROQ = Facts(
@@ -21,12 +24,26 @@ GROQ = Facts(
             status="400 413 none",
         ),
     ),
+    # It names the message, and says what one with that role must have or must not.
+    history=facts(
+        K.HISTORY_REJECTED,
+        r"'messages\.\d{1,6}' ?: for 'role:(?:assistant|tool)' the following must be satisfied",
+        status="400 422 none",
+    ),
     other=(
         fact(K.TOOL_CALL_MALFORMED, code="tool_use_failed"),
+        fact(K.NOT_FOUND, code="model_decommissioned"),
+        fact(K.AUTH, code="organization_restricted"),
         fact(K.OVERLOADED, code="over_capacity flex_capacity_exceeded capacity_exceeded"),
     ),
     by_status={498: K.OVERLOADED},
-    statuses={"tool_use_failed": 400, "over_capacity": 503},
+    statuses=stands_for(
+        {
+            400: "tool_use_failed model_decommissioned organization_restricted",
+            498: "flex_capacity_exceeded capacity_exceeded",
+            503: "over_capacity",
+        }
+    ),
     waits=WAITS,
 )
 
@@ -48,6 +65,7 @@ CEREBRAS = Facts(
         fact(K.RATE_LIMIT, code="request_quota_exceeded token_quota_exceeded"),
         fact(K.RATE_LIMIT, type="too_many_requests_error"),
     ),
+    by_status={413: K.CONTEXT_OVERFLOW},
     statuses=stands_for(
         {429: "queue_exceeded request_quota_exceeded token_quota_exceeded too_many_requests_error"}
     ),
@@ -58,7 +76,7 @@ CEREBRAS = Facts(
 MISTRAL = Facts(
     overflow=facts(
         K.CONTEXT_OVERFLOW,
-        r"Prompt contains \d{1,12} tokens[^.]{0,80} too large for model",
+        r"Prompt contains \d{1,12} tokens[^\n]{0,80} too large for model",
         r"(?:The number of tokens in the prompt|Too many tokens in the prompt) ",
         status="400 413 422 none",
     ),
@@ -79,10 +97,12 @@ MISTRAL = Facts(
         fact(K.OVERLOADED, code="3505", is_capacity=True),
         fact(K.OVERLOADED, type="service_tier_capacity_exceeded", is_capacity=True),
         fact(K.RATE_LIMIT, type="rate_limited"),
+        fact(K.NOT_FOUND, type="invalid_model"),
+        fact(K.NOT_FOUND, code="1500"),
     ),
     statuses=stands_for(
         {
-            400: "3230 invalid_request_message_order",
+            400: "3230 invalid_request_message_order 1500 invalid_model",
             429: "3505 service_tier_capacity_exceeded 1300 rate_limited",
         }
     ),
@@ -92,7 +112,8 @@ MISTRAL = Facts(
 # Source: api-docs.deepseek.com/quick_start/error_codes and /guides/thinking_mode, read on
 # 2026-11-29; captures deepseek_*.
 DEEPSEEK = Facts(
-    money=facts(K.QUOTA, r"Insufficient Balance", status="none"),
+    # In a stream its code stands for a 400.
+    money=facts(K.QUOTA, r"Insufficient Balance", status="400 402 none"),
     overflow=facts(
         K.CONTEXT_OVERFLOW,
         r"This model's maximum context length is \d",
@@ -100,12 +121,15 @@ DEEPSEEK = Facts(
     ),
     history=facts(
         K.HISTORY_REJECTED,
-        r"(?:The |Missing )?`?(?:reasoning_content|content\[\]\.thinking)`? "
-        r"(?:in the thinking mode|field in the assistant message)",
+        REASONING,
+        r"(?:The )?`?content\[\]\.thinking`? in the thinking mode",
         r"An assistant message with 'tool_calls' must be followed by tool messages",
         r"Messages with role 'tool' must be a response to",
         status="400 422 none",
     ),
+    # One code stands for every bad request, so that only the text tells these.
+    filter=facts(K.CONTENT_FILTER, r"Content Exists Risk", status="400 none"),
+    other=facts(K.NOT_FOUND, r"Model Not Exist", status="400 none"),
 )
 
 # Source: platform.moonshot.ai/docs/api/errors, and github.com/MoonshotAI/kimi-code/issues for the
@@ -120,7 +144,7 @@ MOONSHOT = Facts(
     ),
     history=facts(
         K.HISTORY_REJECTED,
-        r"(?:Invalid request: )?thinking is enabled but reasoning_content is missing",
+        REASONING,
         r"(?:Invalid request: )?tool_call_id\s+is not found",
         r"(?:Invalid request: )?(?:an assistant message|the message at position \d{1,6}) with "
         r"(?:'tool_calls' must be followed|role 'assistant' must not be empty)",

@@ -13,6 +13,17 @@ from .failure import FailureKind as K
 
 _DAILY = r"\w{0,200}(?:PerDay|Daily)"
 
+REJECTED = (
+    r"Function call (?:`[^`]{1,200}` in the `[^`]{1,20}` content block )?is missing a",
+    r"(?:Corrupted|Invalid) thought[ _]signature",
+    r"Thought signature is not valid",
+    r"Please ensure that (?:the )?(?:single turn requests|multiturn requests)",
+    r"Please ensure that (?:the )?(?:number of )?function (?:call|response)",
+    r"Invalid value at 'contents\[\d+\]\.parts\[\d+\]\.thought_?signature'",
+    r"Unable to submit request because it must include at least one parts field",
+    r"(?:\* )?GenerateContentRequest\.contents\[\d+\]\.parts: contents\.parts must not be",
+)
+
 GEMINI = Facts(
     money=(
         fact(K.QUOTA, status="402"),
@@ -36,19 +47,7 @@ GEMINI = Facts(
             r"(?:The )?(?:input|request|prompt)[^.]{0,120} exceeds the maximum number of tokens",
         ),
     ),
-    history=(
-        *facts(
-            K.HISTORY_REJECTED,
-            r"Function call (?:`[^`]{1,200}` in the `[^`]{1,20}` content block )?is missing a",
-            r"(?:Corrupted|Invalid) thought[ _]signature",
-            r"Thought signature is not valid",
-            r"Please ensure that (?:the )?(?:single turn requests|multiturn requests)",
-            r"Please ensure that (?:the )?(?:number of )?function (?:call|response)",
-            r"Invalid value at 'contents\[\d+\]\.parts\[\d+\]\.thought_?signature'",
-            r"(?:\* )?GenerateContentRequest\.contents\[\d+\]\.parts: contents\.parts must not be",
-            rpc="INVALID_ARGUMENT",
-        ),
-    ),
+    history=facts(K.HISTORY_REJECTED, *REJECTED, rpc="INVALID_ARGUMENT"),
     other=(
         fact(
             K.OVERLOADED,

@@ -13,6 +13,10 @@ from __future__ import annotations
 
 from .duration import WAIT
 from .fact import Facts, fact, facts
+from .fact_anthropic import PLACE
+from .fact_anthropic import REJECTED as REJECTED_BY_CLAUDE
+from .fact_chat import REASONING
+from .fact_gemini import REJECTED as REJECTED_BY_GEMINI
 from .fact_openai import OVERFLOW, REJECTED, SUSPECTED, TOO_LARGE, WAITS
 from .failure import FailureKind as K
 
@@ -22,6 +26,8 @@ _GATEWAY = r"(?:litellm\.\w{1,60}: |\w{1,60}Exception - |<400> |InternalError\.[
 _NET = r"(?![^\n]{0,300}(?:rate limit|too many requests|throttl))[^\n]{0,120}?"
 _TELLING = (
     r"exceeds the available context size",  # llama.cpp
+    r"input length exceeds the context length",  # Ollama
+    r"prompt is too long: \d{1,12}, model maximum context length: \d",  # Fireworks
     r"greater than the context length",  # LM Studio
     r"Trying to keep the first \d{1,12} tokens when context the overflows",
     r"prompt (?:is )?too long; exceeded max context length",  # Ollama
@@ -38,7 +44,7 @@ _TELLING = (
 _TOO_LONG = (
     *OVERFLOW,
     r"Please reduce the length of the messages",
-    r"Prompt contains \d{1,12} tokens[^.]{0,80} too large for model",
+    r"Prompt contains \d{1,12} tokens[^\n]{0,80} too large for model",
     r"Input is too long for requested model",
     r"prompt is too long(?:: \d|\.|\s*\Z)",
     r"input length and `max_tokens` exceed context limit",
@@ -53,32 +59,38 @@ _USED_UP = (
     r"[^.]{0,40}(?:session|usage|weekly|daily|monthly) limit",
     r"(?:The |Your )?(?:[\w-]{1,20} ){0,2}usage limit (?:has been |was )?(?:reached|exceeded)",
     r"Free usage exceeded",
+    # xAI
+    r"Your (?:newly created )?teams? [^\n]{0,120}(?:doesn't have any credits|used all available)",
+    r"Your credit balance is too low to access",  # Anthropic, behind a gateway
 )
 _LENGTHS = "400 413 422 500 none"
 
 GENERIC = Facts(
     money=(
-        *facts(K.QUOTA, *_USED_UP, status="429 403 none"),
+        *facts(K.QUOTA, *(_GATEWAY + text for text in _USED_UP), status="400 429 403 none"),
+        fact(K.QUOTA, code="Arrearage"),  # DashScope
         *facts(K.QUOTA, r"Insufficient (?:account )?(?:balance|credits?)", status="429 403 none"),
     ),
     overflow=(
         *TOO_LARGE,
         fact(K.CONTEXT_OVERFLOW, type="exceed_context_size_error ContextWindowExceededError"),
+        fact(K.CONTEXT_OVERFLOW, code="model_max_prompt_tokens_exceeded"),  # Copilot
         *facts(K.CONTEXT_OVERFLOW, *(_NET + text for text in _TELLING), status=_LENGTHS),
         *facts(K.CONTEXT_OVERFLOW, *(_GATEWAY + text for text in _TOO_LONG), status=_LENGTHS),
         fact(K.CONTEXT_OVERFLOW, text=r"litellm\.ContextWindowExceededError", status=_LENGTHS),
     ),
     history=facts(
         K.HISTORY_REJECTED,
-        *(_GATEWAY + text for text in REJECTED),
-        _GATEWAY + r"(?:The |Missing )?`?reasoning_content`? (?:in the thinking|field in the)",
-        _GATEWAY + r"thinking is enabled but reasoning_content is missing",
+        *(_GATEWAY + text for text in (*REJECTED, *REJECTED_BY_GEMINI)),
+        *(_GATEWAY + PLACE + text for text in REJECTED_BY_CLAUDE),
+        REASONING,
         _GATEWAY + r"Tool call id was ",
         status="400 422 none",
     ),
     filter=(
         fact(K.CONTENT_FILTER, type="ContentPolicyViolationError"),
         fact(K.CONTENT_FILTER, text=_GATEWAY + SUSPECTED),
+        fact(K.CONTENT_FILTER, code="data_inspection_failed DataInspectionFailed"),  # DashScope
     ),
     other=(
         fact(
@@ -97,6 +109,6 @@ GENERIC = Facts(
     ends_unsaid=True,
     waits=(
         *WAITS,
-        rf"(?:\A|[.,:;!]\s|\n)(?:please )?retry (?:in|after) {WAIT}",
+        rf"(?:\A|[.,:;!]\s|\n)(?:please )?(?:retry (?:in|after)|wait) {WAIT}",
     ),
 )

@@ -24,6 +24,8 @@ MINIMAX = Facts(
     ),
     filter=(fact(K.CONTENT_FILTER, code="1026 1027"),),
     other=(
+        # Its code is 1000, for what is not known, as often as one of its own.
+        fact(K.OVERLOADED, type="overloaded_error"),
         fact(K.RATE_LIMIT, code="1002 1039"),
         fact(K.TIMEOUT, code="1001"),
         fact(K.AUTH, code="1004 2049"),

@@ -54,7 +54,11 @@ CHAT = Facts(
             "string_above_max_length invalid_value unsupported_parameter content_filter "
             "invalid_encrypted_content content_policy_violation previous_response_not_found "
             "invalid_function_parameters bio_policy cyber_policy misalignment_policy_violation "
-            "image_content_policy_violation data_residency_mismatch",
+            "image_content_policy_violation data_residency_mismatch invalid_image "
+            "invalid_image_format invalid_base64_image invalid_image_url image_too_large "
+            "image_too_small image_parse_error invalid_image_mode image_file_too_large "
+            "unsupported_image_media_type empty_image_file failed_to_download_image "
+            "image_file_not_found",
             401: "authentication_error authentication invalid_api_key",
             402: "payment_required",
             403: "permission_denied permission_error unsupported_country_region_territory",
@@ -92,19 +96,20 @@ TOO_LARGE = (
 
 OVERFLOW = (
     r"This model's maximum context length is \d",
-    r"Your input exceeds the context window",
+    r"(?:Your|The|This) (?:input|prompt|request|messages?) exceeds? the context window",
     r"Input tokens exceed the configured limit of \d",
 )
 REJECTED = (
     r"Item '[^']{1,80}' of type '\w{1,40}' was provided without its required",
     r"Item with id '[^']{1,80}' not found",
-    r"The encrypted content (?:for item \S{1,80} )?could not be verified",
+    r"The encrypted content (?:\S{1,300} |for item \S{1,80} )?could not be verified",
     r"No tool (?:output|call) found for ",
     r"An assistant message with 'tool_calls' must be followed by tool messages",
     r"Invalid parameter: messages with role 'tool' must be a response",
-    r"Invalid 'messages\[\d+\]\.(?:tool_calls\[\d+\]\.id|tool_call_id)'",
-    r"Invalid 'input\[\d+\]\.(?:id|call_id)'",
-    r"Duplicate (?:tool_call_id|item found with id)",
+    r"Invalid 'messages\[\d+\]\.(?:tool_calls\[\d+\]\.(?:id|function\.name)|tool_call_id)'",
+    r"Invalid 'input\[\d+\]\.(?:id|call_id|name)'",
+    r"Invalid value for 'content': expected a string, got null",
+    r"Duplicate (?:tool_call_id|item found with id|value for 'tool_call_id')",
 )
 SUSPECTED = r"This user's access to \S{1,80} has been temporarily limited for potentially"
 WAITS = (rf"(?:\A|[.,:;!]\s|\n)(?:please )?try again (?:in|after) {WAIT}",)
@@ -119,15 +124,16 @@ OPENAI = Facts(
             K.HISTORY_REJECTED,
             status="400",
             seen={
-                "param": r"messages\[\d+\]\.(?:tool_calls\[\d+\]\.id|tool_call_id)\Z"
-                r"|input\[\d+\]\.(?:id|call_id)\Z"
+                "param": r"messages\[\d+\]\.(?:tool_calls\[\d+\]\.(?:id|function\.name)"
+                r"|tool_call_id)\Z|input\[\d+\]\.(?:id|call_id|name)\Z"
             },
         ),
-        *facts(K.HISTORY_REJECTED, *REJECTED, status="400 none"),
+        *facts(K.HISTORY_REJECTED, *REJECTED, status="400 404 none"),
     ),
     filter=(
         fact(K.CONTENT_FILTER, code="invalid_prompt"),
         fact(K.CONTENT_FILTER, text=SUSPECTED),
+        *facts(K.CONTENT_FILTER, r"Invalid prompt: ", status="400 none"),
     ),
     other=(
         fact(K.OVERLOADED, text=r"(?:The engine|That model) is currently overloaded", status="429"),

@@ -27,6 +27,8 @@ OPENROUTER = Facts(
             r"Rate limit exceeded: (?:free-models-per-day|limit_rpd)",
             status="429",
         ),
+        # The limit that its owner set on a key.
+        *facts(K.QUOTA, r"Key limit exceeded", status="402 403"),
     ),
     overflow=(
         fact(
@@ -61,6 +63,7 @@ OPENROUTER = Facts(
             error_type="invalid_image image_too_large precondition_failed unprocessable",
         ),
         fact(K.RATE_LIMIT, status="429", provider_name=ANY, is_capacity=True),
+        *facts(K.NOT_FOUND, r"\S{1,200} is not a valid model ID", status="400 none"),
     ),
     statuses=stands_for(
         {

@@ -41,6 +41,8 @@ _OF_WIRE: Mapping[Wire, tuple[str, str]] = MappingProxyType(
         "gemini": ("gemini", "GEMINI"),
     }
 )
+# Those of them that serve Claude as well, and pass on its errors as they are.
+_HOSTS = frozenset({"azure", "google", "google vertex", "amazon bedrock"})
 _OF_THE_UNKNOWN = ("generic", "GENERIC")
 
 # The names by which aggregators call the provider behind them.
@@ -72,7 +74,8 @@ def tables_of(provider: Provider | str, wire: Wire) -> tuple[Facts, ...]:
 def tables_of_upstream(name: str, wire: Wire) -> tuple[Facts, ...]:
     """Return what is known of the provider that an aggregator calls *name*."""
     plain = name.casefold().strip()
-    return _tables(_UPSTREAM.get(plain, plain), wire)
+    tables = _tables(_UPSTREAM.get(plain, plain), wire)
+    return (*tables, _table(*_OF_WIRE["anthropic"])) if plain in _HOSTS else tables
 
 
 @cache

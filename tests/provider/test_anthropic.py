@@ -132,8 +132,9 @@ WHOLE = [
             began(0, type="thinking", thinking="", signature=""),
             piece(0, "signature", "s"),
             closed(0),
+            *TEXT,
         ],
-        [Reasoning(signature="s")],
+        [Reasoning(signature="s"), Text("Hello")],
         id="omitted thinking keeps its signature",
     ),
     pytest.param(

@@ -146,6 +146,17 @@ ANTHROPIC_ROWS = [
         "user message."), K.HISTORY_REJECTED),
     Row("empty text", "anthropic", 400,
         claude("messages: text content blocks must be non-empty"), K.HISTORY_REJECTED),
+    Row("two results of one call", "anthropic", 400, claude(
+        "messages.6.content.0: each `tool_use` must have a single result. Found multiple "
+        "`tool_result` blocks with id: toolu_1"), K.HISTORY_REJECTED),
+    Row("an image in a result that is an error", "anthropic", 400, claude(
+        'messages.2.content.0.tool_result: all content must be type "text" if `is_error` is true'),
+        K.HISTORY_REJECTED),
+    Row("a block of a beta that is not asked for", "anthropic", 400, claude(
+        "messages.1.content.0: Input tag 'fallback' found using 'type' does not match any of the "
+        "expected tags: 'text', 'thinking', 'tool_use'"), K.HISTORY_REJECTED),
+    Row("a subscription's window, through a facade", "opencode", 429,
+        claude("Go usage limit reached", "GoUsageLimitError"), K.QUOTA, wire="anthropic"),
     Row("forced tool", "anthropic", 400,
         claude("Thinking may not be enabled when tool_choice forces tool use."), K.BAD_REQUEST),
     Row("output blocked", "anthropic", 400,
@@ -204,7 +215,23 @@ OPENAI_ROWS = [
         "'rs_1'.", BAD), K.HISTORY_REJECTED),
     Row("item that was not stored", "openai", 404, chat(
         "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.",
-        BAD), K.NOT_FOUND),
+        BAD), K.HISTORY_REJECTED),
+    Row("encrypted content, without a code", "openai", 400,
+        chat("The encrypted content gAAAAABo1x could not be verified.", BAD), K.HISTORY_REJECTED),
+    Row("name of a tool that another route called", "openai", 400, chat(
+        "Invalid 'messages[1].tool_calls[0].function.name': string does not match pattern.", BAD,
+        "invalid_value"), K.HISTORY_REJECTED),
+    Row("two results of one call, OpenAI", "openai", 400, chat(
+        "Duplicate value for 'tool_call_id' of 'call_1' found in message[3] and message[4]", BAD),
+        K.HISTORY_REJECTED),
+    Row("an answer with neither text nor call", "openai", 400, chat(
+        "Invalid value for 'content': expected a string, got null.", BAD), K.HISTORY_REJECTED),
+    Row("too long, in other words", "openai", 400, chat(
+        "The input exceeds the context window of this model. Please adjust it.", BAD),
+        K.CONTEXT_OVERFLOW),
+    Row("flagged, without a code", "openai", 400, chat(
+        "Invalid prompt: your prompt was flagged as potentially violating our usage policy.", BAD),
+        K.CONTENT_FILTER),
     Row("call without a result", "openai", 400,
         chat("No tool output found for function call call_1.", BAD), K.HISTORY_REJECTED),
     Row("calls without messages", "openai", 400, chat(
@@ -242,8 +269,19 @@ OPENROUTER_ROWS = [
         router(400, provider_name="Anthropic", raw=RAW_CLAUDE), K.CONTEXT_OVERFLOW),
     Row("upstream's own words, as an object", "openrouter", 400,
         router(400, provider_name="Anthropic", raw=json.loads(RAW_CLAUDE)), K.CONTEXT_OVERFLOW),
-    Row("Google's words for Anthropic's", "openrouter", 400,
-        router(400, provider_name="Google", raw=RAW_CLAUDE), K.BAD_REQUEST),
+    Row("AI Studio's words for Anthropic's", "openrouter", 400,
+        router(400, provider_name="Google AI Studio", raw=RAW_CLAUDE), K.BAD_REQUEST),
+    Row("Claude behind Google", "openrouter", 400,
+        router(400, provider_name="Google", raw=RAW_CLAUDE), K.CONTEXT_OVERFLOW),
+    Row("Claude behind Bedrock", "openrouter", 400, router(
+        400, provider_name="Amazon Bedrock", raw=json.dumps(claude(
+            "messages.3: `tool_use` ids were found without `tool_result` blocks immediately "
+            "after: toolu_1."))), K.HISTORY_REJECTED),
+    Row("limit of a key", "openrouter", 403, chat(
+        "Key limit exceeded (total limit). Manage it using https://openrouter.ai/settings/keys",
+        code=403), K.QUOTA),
+    Row("no such model, OpenRouter", "openrouter", 400,
+        chat("house/none is not a valid model ID", code=400), K.NOT_FOUND),
     Row("Google's own, in an array in a string", "openrouter", 400, router(
         400, provider_name="Google AI Studio", raw=json.dumps([google(
             400, "INVALID_ARGUMENT",
@@ -353,6 +391,32 @@ OTHER_ROWS = [
         "tokens per minute (TPM): Limit 6000, Used 0, Requested 9012. Please try again in 30.1s.",
         "tokens", "rate_limit_exceeded"), K.REQUEST_TOO_LARGE),
     Row("Groq, flex", "groq", 498, chat("x"), K.OVERLOADED),
+    Row("Groq, a model that is gone", "groq", 400,
+        chat("x", BAD, "model_decommissioned"), K.NOT_FOUND),
+    Row("Groq, restricted", "groq", 400, chat("x", BAD, "organization_restricted"), K.AUTH),
+    Row("Groq, a field of another route", "groq", 400, chat(
+        "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : "
+        "property 'reasoning_content' is unsupported)]", BAD), K.HISTORY_REJECTED),
+    Row("Cerebras, a page in place of nothing", "cerebras", 413, "<html>", K.CONTEXT_OVERFLOW),
+    Row("Mistral, no such model", "mistral", 400, {
+        "object": "error", "message": "Invalid model: m", "type": "invalid_model", "code": "1500"},
+        K.NOT_FOUND),
+    Row("DeepSeek, no such model", "deepseek", 400,
+        chat("Model Not Exist", BAD, BAD), K.NOT_FOUND),
+    Row("DeepSeek, filter", "deepseek", 400,
+        chat("Content Exists Risk", BAD, BAD), K.CONTENT_FILTER),
+    Row("DeepSeek, reasoning that must not come back", "deepseek", 400, chat(
+        "messages[3]: the field reasoning_content is not accepted by this model", BAD, BAD),
+        K.HISTORY_REJECTED),
+    Row("MiniMax, load under the code for anything", "minimax", 529, {
+        "type": "error", "error": {"type": "overloaded_error", "message": "busy (1000)"}},
+        K.OVERLOADED),
+    Row("Bedrock, no such model", "bedrock", 400,
+        {"message": "The provided model identifier is invalid."}, K.NOT_FOUND,
+        headers={"x-amzn-errortype": "ValidationException:http://internal.amazon.com/"}),
+    Row("Vertex, a message of nothing", "gemini", 400, google(
+        400, "INVALID_ARGUMENT", "Unable to submit request because it must include at least one "
+        "parts field, which describes the prompt input."), K.HISTORY_REJECTED),
     Row("Groq, too long", "groq", 400,
         chat("Please reduce the length of the messages or completion.", BAD), K.CONTEXT_OVERFLOW),
     Row("Groq, bad call", "groq", 400,
@@ -481,6 +545,29 @@ GENERIC_ROWS = [
         ("LiteLLM, with the whole body", 400, chat(
             f"litellm.BadRequestError: AnthropicException - {RAW_CLAUDE}", code="400"),
             K.CONTEXT_OVERFLOW),
+        ("Ollama", 400, chat("the input length exceeds the context length", BAD),
+            K.CONTEXT_OVERFLOW),
+        ("Fireworks", 400, chat(
+            "The prompt is too long: 140000, model maximum context length: 131071", BAD),
+            K.CONTEXT_OVERFLOW),
+        ("Copilot", 400, chat("prompt token count of 140000 exceeds the limit of 128000",
+            code="model_max_prompt_tokens_exceeded"), K.CONTEXT_OVERFLOW),
+        ("DashScope, filter", 400, chat("x", BAD, "data_inspection_failed"), K.CONTENT_FILTER),
+        ("DashScope, overdue", 400, chat("Access denied", BAD, "Arrearage"), K.QUOTA),
+        ("xAI, no credits", 403, {"code": "The caller does not have permission", "error":
+            "Your newly created team doesn't have any credits yet."}, K.QUOTA),
+        ("xAI, spent", 429, {"code": "Some resource has been exhausted", "error":
+            "Your team t has either used all available credits or reached its monthly limit."},
+            K.QUOTA),
+        ("Anthropic's balance behind LiteLLM", 400, chat(
+            "litellm.BadRequestError: AnthropicException - Your credit balance is too low to "
+            "access the Anthropic API."), K.QUOTA),
+        ("Claude's signature behind LiteLLM", 400, chat(
+            "litellm.BadRequestError: AnthropicException - messages.1.content.0: Invalid "
+            "`signature` in `thinking` block"), K.HISTORY_REJECTED),
+        ("Gemini's signature behind a gateway", 400, chat(
+            "Function call is missing a thought_signature in functionCall parts.", BAD),
+            K.HISTORY_REJECTED),
         ("throttled, in the words of an overflow", 429,
             chat("prompt too long; exceeded max context length"), K.RATE_LIMIT),
         ("throttled, in other such words", 429,
@@ -586,6 +673,10 @@ IN_STREAM = [
             "code": None, "message": "This user's access to gpt-x has been temporarily limited "
             "for potentially suspicious activity"}}},
             "openai", RESPONSES, K.CONTENT_FILTER, None),
+        ("Responses, an image", {"type": "response.failed", "response": {"error": {
+            "code": "image_parse_error"}}}, "openai", RESPONSES, K.BAD_REQUEST, 400),
+        ("DeepSeek, no balance", {"error": {"message": "Insufficient Balance",
+            "type": "unknown_error", "code": BAD}}, "deepseek", "openai-chat", K.QUOTA, 400),
         ("Responses, store", {"type": "response.failed", "response": {"error": {
             "code": "vector_store_timeout"}}}, "openai", RESPONSES, K.TIMEOUT, 504),
         ("Anthropic, bare, A25", {"type": "overloaded_error", "message": "Overloaded"},
