@@ -79,7 +79,10 @@ class Reply:
 
     @property
     def stop(self) -> str | None:
-        """Why the model stopped, in the provider's own word; None while it has not."""
+        """Why the model stopped, in the provider's own word; None while it has not.
+
+        Empty where the answer is whole and the provider never says.
+        """
         return self._decoder.stop
 
     @property
