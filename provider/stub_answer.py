@@ -43,7 +43,8 @@ class Stall:
     """Nothing more comes, and the connection stays open until the client leaves.
 
     Args:
-        keepalive: Seconds between comments (pings on anthropic); None sends none.
+        keepalive: Seconds between comments (pings on anthropic, empty lines on gemini); None sends
+            none.
     """
 
     keepalive: float | None = None
@@ -61,7 +62,7 @@ class ModelAnswer:
         chunk: Characters in one delta.
         pace: Seconds between two events.
         delay: Seconds before the response begins.
-        comments: How many comments (pings on anthropic) come before the first event.
+        comments: How many comments, or what stands for them, come before the first event.
         usage: None lets the stub estimate it.
         stop: The provider's word for why it stopped; None follows from the answer.
         after: How many output deltas come before the fault; 0 plays it before the first event,

@@ -32,6 +32,12 @@ DONE = Frame(b"data: [DONE]\n\n")
 NATIVE_STOP = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
 """What the model behind OpenRouter said for its ``finish_reason``."""
 
+THINKING = {"openrouter": "reasoning", "groq": "reasoning", "cerebras": "reasoning"}
+"""Where a provider puts thinking, if not in ``reasoning_content`` beside no content.
+
+Mistral has no field for it: there, thinking is an entry of the content.
+"""
+
 
 def stream(answer: ModelAnswer, ask: Ask) -> Streamed:
     """Spell *answer* as chunks."""
@@ -145,11 +151,11 @@ def _thinking(text: str, ask: Ask, *, is_last: bool = True) -> dict[str, object]
     if ask.route.provider == "mistral":
         thought = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
         return {"content": [{**thought, "closed": True} if is_last else thought]}
-    if _is_openrouter(ask):
-        return {"reasoning": text, "reasoning_details": [_detail(text=text)]}
-    if ask.route.provider in {"groq", "cerebras"}:
-        return {"reasoning": text}
-    return {"content": None, "reasoning_content": text}
+    field = THINKING.get(ask.route.provider)
+    if field is None:
+        return {"content": None, "reasoning_content": text}
+    details = {"reasoning_details": [_detail(text=text)]} if _is_openrouter(ask) else {}
+    return {field: text, **details}
 
 
 def _whole_reasoning(part: Reasoning, ask: Ask) -> dict[str, object]:

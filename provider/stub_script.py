@@ -41,9 +41,9 @@ COMMENTS: Mapping[Dialect, bytes] = {
     "openrouter": b": OPENROUTER PROCESSING\n\n",
     "openai-chat": b": keep-alive\n\n",
     "openai-responses": b": keep-alive\n\n",
-    "gemini": b": keep-alive\r\n\r\n",
+    "gemini": b"\r\n",  # google-genai 3.6.1 takes a comment for JSON that is broken
 }
-"""What keeps an idle stream alive."""
+"""What keeps an idle stream alive: a comment, or what stands for one."""
 REQUEST_ID: Mapping[Dialect, str] = {
     "anthropic": "request-id",
     "openrouter": "x-request-id",
@@ -114,7 +114,7 @@ def error_script(
         page = error_page(status).encode()
         return _body(str(status), status, page, (("content-type", "text/html"),))
     error = error_words(dialect, status, model=model, message=message)
-    return _error(dialect, status, error, request_id=request_id)
+    return error_object_script(dialect, status, error, request_id=request_id)
 
 
 def json_script(word: str, value: object, *, status: int = 200) -> Script:
@@ -126,9 +126,10 @@ def _body(word: str, status: int, body: bytes, headers: tuple[tuple[str, str], .
     return Script(word=word, status=status, headers=headers, pieces=(body,), length=len(body))
 
 
-def _error(
+def error_object_script(
     dialect: Dialect, status: int, error: Mapping[str, object], *, request_id: str
 ) -> Script:
+    """Answer with *status* and *error*, in the envelope of the provider."""
     script = json_script(
         str(status), error_envelope(dialect, error, request_id=request_id), status=status
     )
@@ -191,7 +192,7 @@ def _whole(answer: ModelAnswer, ask: Ask) -> Script:
     """Answer without a stream; a fault that needs one is played on the body or on the status."""
     if isinstance(answer.fault, StreamError):
         error = _error_object(answer.fault, ask)
-        script = _error(
+        script = error_object_script(
             ask.dialect, status_of(answer.fault.error), error, request_id=ask.id("req_")
         )
         return replace(script, word=_word(answer), delay=answer.delay)
