@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Self
 
 import anyio
 
-from .event import AttemptStarted, ProbeStarted
 from .story import past_deadline
 
 if TYPE_CHECKING:
@@ -89,10 +88,7 @@ class Attempt:
         self.has_started = True
         step = self._step
         self._probe = step.degraded.probe(self.route)
-        if step._listens:
-            step._emit(AttemptStarted(step.number, self.number, self.route))
-            if self._probe:
-                step._emit(ProbeStarted(step.number, self.number, self.route))
+        step.herald.attempt_started(self, is_probe=self._probe is not None)
         self._started_at = step._clock.time()
         if step._deadline_at is not None:
             left = max(0.0, step._deadline_at - self._started_at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, Self, TypeVar, assert_never
+from typing import TYPE_CHECKING, Self, TypeVar, assert_never
 
 import anyio
 import anyio.lowlevel
@@ -12,19 +12,7 @@ import anyio.lowlevel
 from ..provider.failure import Failure, FailureKind
 from .attempt import Attempt
 from .decision import Limits, Repair, Retry, Standing, Stop, Swap, decide, is_of_a_route
-from .event import (
-    AttemptFailed,
-    CandidateSkipped,
-    PartsRetracted,
-    ProbeEnded,
-    Repaired,
-    RouteDegraded,
-    StepEnded,
-    StepStarted,
-    Swapped,
-    Waiting,
-    notify,
-)
+from .herald import Herald
 from .story import past_deadline, what_to_raise
 
 if TYPE_CHECKING:
@@ -34,7 +22,8 @@ if TYPE_CHECKING:
     from .config import FallbackConfig
     from .decision import Decision
     from .degraded import Candidate, Obstacle
-    from .event import EngineEvent, Listener
+    from .event import Listener
+    from .herald import Verdict
     from .middleware import Sidestep
 
 _logger = logging.getLogger("sidestep")
@@ -50,7 +39,10 @@ class Step:
         requested: The route that the agent asked for.
         route: The route that answered; *requested* until one has, and if none does.
         attempts: Every attempt so far, in order.
+        retries: Further attempts on the present route so far.
         swaps: Moves to another route so far.
+        limits: What the configuration allows.
+        herald: Who is told of it.
     """
 
     __slots__ = (
@@ -59,20 +51,19 @@ class Step:
         "_current",
         "_deadline_at",
         "_is_over",
-        "_limits",
-        "_listener",
-        "_listens",
         "_middleware",
         "_next",
         "_repair",
         "_repaired",
-        "_retries",
         "_serves",
         "_tried",
         "attempts",
         "degraded",
+        "herald",
+        "limits",
         "number",
         "requested",
+        "retries",
         "route",
         "swaps",
     )
@@ -95,12 +86,12 @@ class Step:
         self._serves = serves
         self._repair = repair
         self._repaired: set[Route] = set()
-        self._listener = on_event
-        self._listens = on_event is not None or middleware.on_event is not None
+        self.herald = Herald(number, middleware.on_event, on_event)
+        self.limits: Limits = middleware.limits
         self._deadline_at = None if deadline is None else middleware.clock.time() + deadline
         self._next: Retry | Repair | Swap | None = None
         self._is_over = False
-        self._retries = 0
+        self.retries = 0
         self._tried = {requested}
         self._current = requested
         self.number = number
@@ -150,17 +141,16 @@ class Step:
     def _start(self) -> None:
         middleware = self._middleware
         self._config = middleware.config
-        self._limits: Limits = middleware.limits
+        self.limits = middleware.limits
         if self._config is not None:
             siblings = self._config.fallback_models_by_model
             self._current = self.degraded.healthy(self.requested, siblings, self._serves)
             self._tried = {self._current}
-        if self._listens:
-            self._emit(StepStarted(self.number, self.requested, self._current))
-            if self._current != self.requested:
-                is_degraded = self.degraded.is_degraded(self.requested)
-                obstacle: Obstacle = "degraded" if is_degraded else "probed"
-                self._emit(CandidateSkipped(self.number, self.requested, obstacle))
+        self.herald.step_started(self.requested, self._current)
+        if self._current != self.requested and self.herald.is_heard:
+            is_degraded = self.degraded.is_degraded(self.requested)
+            obstacle: Obstacle = "degraded" if is_degraded else "probed"
+            self.herald.skipped(self.requested, obstacle)
 
     def _attempt(self, *, waited: float) -> Attempt:
         attempt = Attempt(self, self._current, len(self.attempts) + 1, waited)
@@ -204,9 +194,9 @@ class Step:
         message = "past the caller's deadline" if is_late else "ended by the caller"
         attempt.failure = Failure(kind=FailureKind.CANCELLED, message=message, route=attempt.route)
         self._end_probe(attempt, "none")
-        self._report_failure(attempt, attempt.failure)
+        self.herald.attempt_failed(attempt, attempt.failure)
         if attempt.has_emitted:
-            self._emit(PartsRetracted(self.number, attempt.number, attempt.route))
+            self.herald.retracted(attempt)
         if exc is None or is_late:
             self._end("TimeoutError: the step's deadline has passed")
         else:
@@ -220,11 +210,11 @@ class Step:
         """
         failure = self._middleware.name(exc, attempt.route)
         attempt.failure = failure
-        self._report_failure(attempt, failure)
+        self.herald.attempt_failed(attempt, failure)
         interrupts = self._config is not None and self._config.on_partial == "interrupt"
         is_interrupted = attempt.has_emitted and interrupts and is_of_a_route(failure)
         if attempt.has_emitted and not is_interrupted:
-            self._emit(PartsRetracted(self.number, attempt.number, attempt.route))
+            self.herald.retracted(attempt)
         decision = self._decide(attempt, failure)
         is_unsafe = attempt.tool is not None and not isinstance(decision, Stop)
         if is_unsafe or is_interrupted:
@@ -255,12 +245,12 @@ class Step:
 
     def _decide(self, attempt: Attempt, failure: Failure, *, is_last: bool = False) -> Decision:
         """Ask the rule; *is_last*: as if every retry and swap were spent."""
-        limits = self._limits
+        limits = self.limits
         rng = self._middleware.rng
         candidate = self._candidate()
         standing = Standing(
-            backoff=self._middleware.policy.backoff(self._retries + 1, rng),
-            retries=limits.retries if is_last else self._retries,
+            backoff=self._middleware.policy.backoff(self.retries + 1, rng),
+            retries=limits.retries if is_last else self.retries,
             swaps=limits.swaps if is_last else self.swaps,
             sibling=candidate.route,
             sibling_is_healthy=candidate.is_available,
@@ -288,40 +278,23 @@ class Step:
         )
 
     def _retry(self, decision: Retry, failure: Failure) -> None:
-        self._retries += 1
+        self.retries += 1
         self._next = decision
-        number = len(self.attempts) + 1
-        _logger.info(
-            "retrying route=%s reason=%s status=%s wait=%.1fs retry=%d/%d",
-            self._current, failure.kind, failure.status, decision.wait,
-            self._retries, self._limits.retries,
-        )  # fmt: skip
-        self._emit(Waiting(self.number, number, self._current, decision.wait, failure))
+        self.herald.retrying(self, self._current, decision, failure)
 
     def _mend(self, decision: Repair, failure: Failure) -> None:
         self._next = decision
-        number = len(self.attempts) + 1
-        _logger.info(
-            "repaired route=%s reason=%s status=%s change=%r",
-            self._current, failure.kind, failure.status, decision.what,
-        )  # fmt: skip
-        self._emit(Repaired(self.number, number, self._current, decision.what, failure))
+        self.herald.repaired(self, self._current, decision, failure)
 
     def _swap(self, decision: Swap, failure: Failure) -> None:
         self.swaps += 1
-        self._retries = 0
+        self.retries = 0
         self._next = decision
-        for route, obstacle in self._candidate().skipped if self._listens else ():
-            self._emit(CandidateSkipped(self.number, route, obstacle))
+        for route, obstacle in self._candidate().skipped if self.herald.is_heard else ():
+            self.herald.skipped(route, obstacle)
         left, self._current = self._current, decision.sibling
         self._tried.add(self._current)
-        _logger.warning(
-            "[model-fallback] switched model from=%s to=%s reason=%s status=%s swaps=%d/%d",
-            left, self._current, failure.kind, failure.status, self.swaps, self._limits.swaps,
-        )  # fmt: skip
-        self._emit(
-            Swapped(self.number, left, self._current, failure, self.swaps, self._limits.swaps)
-        )
+        self.herald.swapped(self, left, self._current, failure)
 
     def _cool(self, attempt: Attempt, failure: Failure, cooldown: float | None) -> None:
         """Degrade the route of *attempt*, unless *cooldown* is None, and settle its probe."""
@@ -337,37 +310,18 @@ class Step:
         )
         self._end_probe(attempt, "degraded")
         if seconds > 0:
-            _logger.info(
-                "degraded route=%s reason=%s for=%.0fs", attempt.route, failure.kind, seconds
-            )
-            self._emit(RouteDegraded(self.number, attempt.route, seconds, failure))
+            self.herald.degraded(attempt.route, seconds, failure)
 
-    def _end_probe(self, attempt: Attempt, verdict: Literal["healthy", "degraded", "none"]) -> None:
+    def _end_probe(self, attempt: Attempt, verdict: Verdict) -> None:
         if attempt._probe is None:
             return
         self.degraded.release(attempt.route, attempt._probe)
         attempt._probe = None
-        self._emit(ProbeEnded(self.number, attempt.number, attempt.route, verdict))
+        self.herald.probe_ended(attempt, verdict)
 
     def _end(self, error: str | None) -> None:
         self._is_over = True
-        if self._listens:
-            self._emit(
-                StepEnded(
-                    self.number, self.requested, self.route, len(self.attempts), self.swaps, error
-                )
-            )
-
-    def _report_failure(self, attempt: Attempt, failure: Failure) -> None:
-        if self._listens:
-            self._emit(
-                AttemptFailed(self.number, attempt.number, attempt.route, failure, attempt.seconds)
-            )
-
-    def _emit(self, event: EngineEvent) -> None:
-        for listener in (self._middleware.on_event, self._listener):
-            if listener is not None:
-                notify(listener, event)
+        self.herald.step_ended(self, error)
 
 
 def _describe(error: BaseException) -> str:
