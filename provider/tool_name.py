@@ -55,3 +55,8 @@ class ToolNames:
             return plain
         mark = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]
         return f"{plain[: self._form.longest - 9]}_{mark}"
+
+
+def name_there(name: str, renamed: Mapping[str, str]) -> str:
+    """Return what the agent's tool *name* is called, where the API's names are *renamed*."""
+    return next((given for given, own in renamed.items() if own == name), name)

@@ -1,0 +1,113 @@
+"""JSON Schemas of tools in the form that an API takes; what an agent declared is never changed.
+
+Source: developers.openai.com/api/docs/guides/function-calling, ai.google.dev/api/caching
+(FunctionDeclaration) and ai.google.dev/gemini-api/docs/structured-output, read on 2026-11-29; for
+what is refused without being written there github.com/spring-projects/spring-ai/issues/4776 and
+github.com/su-kaka/gcli2api/pull/374.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Schema = dict[str, Any]
+
+SCHEMAS = frozenset(
+    {
+        *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"),
+        *("additionalProperties", "unevaluatedProperties", "propertyNames", "contentSchema"),
+        *("anyOf", "oneOf", "allOf", "not", "if", "then", "else"),
+    }
+)
+"""The keywords that hold a schema, or a list of them; what others hold is no schema."""
+MAPS = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
+"""The keywords that hold schemas by names; such a name is no keyword."""
+
+_BESIDE_REF = frozenset({"description", "default"})
+_NOT_AT_ROOT = frozenset({"anyOf", "oneOf", "allOf", "not", "enum"})
+
+
+def for_openai(schema: Mapping[str, Any]) -> Schema:
+    """Return *schema* with an object at its root that names its properties, as OpenAI wants it."""
+    root = {key: value for key, value in rooted(schema).items() if key not in _NOT_AT_ROOT}
+    root.setdefault("properties", {})
+    return root
+
+
+def for_gemini(schema: Mapping[str, Any]) -> Schema:
+    """Return *schema* as Gemini's ``parametersJsonSchema`` takes it.
+
+    A constant is said as the only one of a list, for `const` is ignored there. Beside a
+    reference stands little else, and the root is an object.
+    """
+    root = _for_gemini(rooted(schema))
+    unread = [root]
+    while unread:  # a schema may be nested deeper than functions can be
+        _change_below(unread.pop(), _for_gemini, unread)
+    return root
+
+
+def rooted(schema: Mapping[str, Any]) -> Schema:
+    """Return a shallow copy of *schema* whose root is an object, not a reference to one."""
+    root = dict(schema)
+    seen: set[str] = set()
+    while isinstance(ref := root.pop("$ref", None), str) and ref not in seen:
+        seen.add(ref)
+        root = {**resolve(schema, ref), **root}
+    root["type"] = "object"
+    return root
+
+
+def resolve(schema: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
+    """Return what *ref* names in the whole *schema*; nothing where it names no schema in it."""
+    found: object = schema
+    path = unquote(ref[1:]) if ref.startswith("#") else None
+    if path is None or (path and not path.startswith("/")):
+        return {}
+    for step in path.split("/")[1:]:
+        name = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list):
+            found = dict(zip(map(str, range(len(found))), found, strict=True))
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _for_gemini(schema: Mapping[str, Any]) -> Schema:
+    """Return one schema as Gemini takes it; those in it are still the agent's."""
+    if "$ref" in schema:
+        return {
+            key: value
+            for key, value in schema.items()
+            if key != "$schema" and (key.startswith("$") or key in _BESIDE_REF)
+        }
+    made = {key: value for key, value in schema.items() if key not in {"$schema", "const"}}
+    if "const" in schema:
+        made["enum"] = [schema["const"]]
+    return made
+
+
+def _change_below(
+    schema: Schema, change: Callable[[Mapping[str, Any]], Schema], changed: list[Schema]
+) -> None:
+    """Put what *change* makes of them for the schemas in *schema*; tell them in *changed*."""
+
+    def put(value: object) -> object:
+        if not isinstance(value, Mapping):
+            return value
+        made = change(value)
+        changed.append(made)
+        return made
+
+    for key, value in schema.items():
+        if key in MAPS and isinstance(value, Mapping):
+            schema[key] = {name: put(each) for name, each in value.items()}
+        elif key in SCHEMAS:
+            is_list = isinstance(value, list)
+            schema[key] = [put(each) for each in value] if is_list else put(value)
