@@ -18,7 +18,9 @@ from .fact import kind_of_stop, may_end_unsaid
 from .failure import FailureKind
 from .part import Part, Reasoning, Text, ToolCall, Usage
 from .template import Template
+from .think_tag import ThinkTag
 from .tool_fragment import CallAssembler
+from .vendor import vendor_of
 from .wire import NOT_RUN, mapping, read_json, string, write_json
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 PATH = "/chat/completions"
 
 _NOTHING: tuple[Delta, ...] = ()
+_TAGGING = frozenset({"minimax"})
+"""The vendors whose models think inside the content, in a tag at its beginning."""
 _CUT = frozenset({"length", "max_tokens", "model_length"})
 """The words for an end that leaves something out, so that a call may lack its arguments' end."""
 
@@ -146,6 +150,8 @@ class Decoder:
         self.unshown = 0
         self._provider = provider
         self._template = Template(_text_in)
+        # While it is there, text is read through it, and never by the template.
+        self._tag = ThinkTag() if vendor_of(provider) in _TAGGING else None
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._refusal: list[str] = []
@@ -216,7 +222,7 @@ class Decoder:
                 self._note(value, choice)
             delta = choice.get("delta") or {}
             content = delta.get("content")
-            if content and isinstance(content, str) and _holds_text_alone(choice, delta):
+            if content and isinstance(content, str) and self._holds_text_alone(choice, delta):
                 self._template.learn(data, content)
                 self._text.append(content)
                 return (TextDelta(content),)
@@ -255,6 +261,10 @@ class Decoder:
             self.is_done and is_text and may_end_unsaid(provider=self._provider, wire="openai-chat")
         )
 
+    def _holds_text_alone(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> bool:
+        is_alone = delta.keys() <= {"content", "role"} and not choice.get("finish_reason")
+        return is_alone and self._tag is None
+
     def _choice(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> Sequence[Delta]:
         deltas: list[Delta] = []
         if delta:
@@ -268,6 +278,9 @@ class Decoder:
         if finish and isinstance(finish, str):
             self._end_with(finish)
         if self._finish is not None:
+            if self._tag is not None:
+                deltas += [self._told(held) for held in self._tag.end()]
+                self._tag = None
             deltas += self._calls.close()
         return deltas
 
@@ -299,7 +312,9 @@ class Decoder:
         for chunk in content if isinstance(content, list) else [content]:
             fields = mapping(chunk)
             text = chunk if isinstance(chunk, str) else string(fields.get("text"))
-            if text:
+            if text and self._tag is not None:
+                yield from self._untagged(self._tag, text)
+            elif text:
                 self._text.append(text)
                 yield TextDelta(text)
             for thought in fields.get("thinking") or ():
@@ -307,6 +322,20 @@ class Decoder:
                 if said:
                     self._reasoning.append(said)
                     yield ReasoningDelta(said)
+
+    def _untagged(self, tag: ThinkTag, text: str) -> Iterator[Delta]:
+        """Read text that may begin with thinking in a tag."""
+        held = True
+        for delta in tag.read(text):
+            held = False
+            yield self._told(delta)
+        self.unshown += held
+        if tag.is_over:
+            self._tag = None
+
+    def _told(self, delta: TextDelta | ReasoningDelta) -> Delta:
+        (self._text if isinstance(delta, TextDelta) else self._reasoning).append(delta.text)
+        return delta
 
     def _error(self, value: object) -> ProviderError:
         return verdict.error_event(value, provider=self._provider, wire="openai-chat")
@@ -331,10 +360,6 @@ def _reread(data: bytes) -> Any:
 
 def _text_in(value: Any) -> object:
     return value["choices"][0]["delta"]["content"]
-
-
-def _holds_text_alone(choice: Mapping[str, Any], delta: Mapping[str, Any]) -> bool:
-    return delta.keys() <= {"content", "role"} and not choice.get("finish_reason")
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -220,7 +220,8 @@ def _gemini(target: Target) -> Target:
     )
 
 
-_UNASKED = frozenset({"stream_options", "parallel_tool_calls"})
+_ONE_BY_ONE = frozenset({"parallel_tool_calls"})
+_AS_IT_LIKES = frozenset({"parallel_tool_calls", "tool_choice"})
 
 _CHAT: Mapping[str, Mapping[str, Any]] = {
     "openai": {"token_limit": "max_completion_tokens", "takes_system_later": True},
@@ -230,9 +231,13 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
         "token_limit": "max_completion_tokens",
         "takes_images": False,
         "is_plain": True,
-        "omitted": frozenset({"parallel_tool_calls"}),
+        "omitted": _ONE_BY_ONE,
     },
-    "mistral": {"ids": MISTRAL_IDS, "begins_with_user": True, "omitted": _UNASKED},
+    "mistral": {
+        "ids": MISTRAL_IDS,
+        "begins_with_user": True,
+        "omitted": frozenset({"stream_options"}),
+    },
     "deepseek": {
         "proof": "text",
         "missing_reasoning": "",
@@ -240,12 +245,19 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
         "takes_images": False,
         "is_plain": True,
         "thinking": "manual",
+        "can_be_forced": False,  # while it thinks
     },
-    "zai": {"proof": "text", "thinking": "manual", "omitted": frozenset({"parallel_tool_calls"})},
-    "moonshot": {"proof": "text", "omitted": frozenset({"parallel_tool_calls"})},
-    "minimax": {"proof": "text", "takes_images": False, "is_plain": True},
+    "zai": {"proof": "text", "thinking": "manual", "omitted": _AS_IT_LIKES},
+    "moonshot": {"proof": "text", "omitted": _ONE_BY_ONE},
+    "minimax": {"proof": "text", "takes_images": False, "is_plain": True, "omitted": _AS_IT_LIKES},
 }
-"""How the dialects of Chat Completions differ in what they take."""
+"""How the dialects of Chat Completions differ in what they take.
+
+Source: the vendors' own references, and what they answered in
+github.com/deepseek-ai/DeepSeek-V3/issues/1376 (no call is forced while it thinks) and
+github.com/agno-agi/agno/issues/4508 (Cerebras and parallel calls); for z.ai and MiniMax, which take
+no choice of a tool but their own, java.agentscope.io/v2/en/integration/model. Read on 2026-11-30.
+"""
 
 _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "openai": lambda model: _openai_model(model),
@@ -258,12 +270,13 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "moonshot": lambda model: {
         "missing_reasoning": PLACEHOLDER if is_kimi_thinking(model) else None,
         "takes_sampling": not is_kimi_thinking(model),
+        "can_be_forced": not is_kimi_thinking(model),
     },
     "zai": lambda model: {"takes_images": re.search(r"glm-[\d.]+v", model) is not None},
     "openrouter": lambda model: {
         "markers": 4 if model.startswith(("anthropic/", "google/")) else 0,
         "thinking": "adaptive",
-        "takes_sampling": not model.startswith("anthropic/") or claude(model).takes_sampling,
+        **(_claude_behind(model) if model.startswith("anthropic/") else {}),
     },
 }
 """How the models of one dialect differ."""
@@ -274,12 +287,29 @@ def _chat(vendor: str, model: str) -> dict[str, Any]:
     return {**_CHAT.get(vendor, {}), **of_model(model.lower())}
 
 
+def _claude_behind(model: str) -> Mapping[str, Any]:
+    """Say what a Claude takes whoever it comes through."""
+    facts = claude(model)
+    return {
+        "takes_sampling": facts.takes_sampling,
+        "can_be_silenced": facts.can_be_silenced,
+        "can_be_forced": facts.can_be_forced,
+        "declares_called_tools": True,
+    }
+
+
 def _openai_model(model: str) -> Mapping[str, Any]:
+    """Say what one of OpenAI's takes.
+
+    Source: for the o-series and parallel calls, github.com/tensorzero/tensorzero/issues/2805.
+    """
     is_reasoning = reasons_as_openai(model)
+    is_o_series = re.match(r"o\d", plain_name(model)) is not None
     return {
         "thinking": "adaptive" if is_reasoning else "none",
         "takes_sampling": not is_reasoning,
         "takes_images": not plain_name(model).startswith(("gpt-3", "o1-mini", "o3-mini")),
+        "omitted": _ONE_BY_ONE if is_o_series else frozenset(),
     }
 
 

@@ -11,21 +11,18 @@ from sidestep import (
     FailureKind,
     ProviderError,
     ReasoningDelta,
-    Route,
     TextDelta,
     ToolCallEnded,
     ToolCallStarted,
 )
 from sidestep.provider.catalog import Provider, catalog
 from sidestep.provider.failure import Stage
-from sidestep.provider.openai_chat import Decoder, encode, headers
-from sidestep.provider.part import Conversation, Message, Reasoning, Settings, Text, ToolCall, Usage
+from sidestep.provider.openai_chat import Decoder
+from sidestep.provider.part import Reasoning, Text, ToolCall, Usage
 
 if TYPE_CHECKING:
     from sidestep.provider.delta import Delta
 
-GPT = Route("openrouter/openai/gpt-x")
-OTHER = Route("anthropic/claude-sonnet-5")
 
 Event = dict[str, Any]
 
@@ -236,6 +233,63 @@ def test_thinking_is_read_once(events: list[Event], parts: list[object]) -> None
     assert reader.parts == parts
     thought = "".join(d.text for d in deltas if isinstance(d, ReasoningDelta))
     assert [Reasoning(thought).text] == [p.text for p in reader.parts if isinstance(p, Reasoning)]
+
+
+MINIMAX = Provider("minimax", "openai-chat", "https://api.minimax.io/v1", None)
+BY_ADDRESS = Provider("mine", "openai-chat", "https://api.minimaxi.com/v1", None)
+TAGGED = [chunk(role="", content="<thi"), chunk(content="nk>\nHm"), chunk(content="\n</think>\n\n")]
+
+
+@pytest.mark.parametrize("provider", [MINIMAX, BY_ADDRESS], ids=["by name", "by address"])
+def test_thinking_in_a_tag_is_no_text(provider: Provider) -> None:
+    reader = Decoder(provider)
+
+    deltas = read(reader, [*TAGGED, chunk(content="a"), chunk(content="b"), chunk("stop")])
+
+    assert deltas == [ReasoningDelta("Hm"), TextDelta("a"), TextDelta("b")]
+    assert reader.parts == [Reasoning("Hm"), Text("ab")]
+    assert reader.unshown == 2
+    assert reader.end() == []
+
+
+TAGGED_ENDS = [
+    pytest.param([*TAGGED[:2], chunk("length")], [Reasoning("Hm")], id="cut while it thinks"),
+    pytest.param(
+        [chunk(content="<think>Hm</th"), chunk("length")], [Reasoning("Hm</th")], id="cut in a tag"
+    ),
+    pytest.param([chunk(content="<t"), chunk("stop")], [Text("<t")], id="much like a tag"),
+    pytest.param(
+        [chunk("stop", content="<think>Hm</think>a")],
+        [Reasoning("Hm"), Text("a")],
+        id="all at once",
+    ),
+    pytest.param(
+        [chunk(reasoning_content="Hm"), chunk(content="a"), chunk("stop")],
+        [Reasoning("Hm"), Text("a")],
+        id="in a field of its own",
+    ),
+]
+
+
+@pytest.mark.parametrize(("events", "parts"), TAGGED_ENDS)
+def test_all_that_was_held_back_for_a_tag_is_told(
+    events: list[Event], parts: list[Reasoning | Text]
+) -> None:
+    reader = Decoder(MINIMAX)
+
+    deltas = read(reader, events)
+
+    assert reader.parts == parts
+    told = "".join(d.text for d in deltas if isinstance(d, TextDelta | ReasoningDelta))
+    assert told == "".join(part.text for part in parts)
+
+
+def test_elsewhere_a_tag_is_text() -> None:
+    reader = decoder()
+
+    read(reader, [*TAGGED, chunk("stop")])
+
+    assert reader.parts == [Text("<think>\nHm\n</think>\n\n")]
 
 
 def test_before_the_end_thinking_is_unfinished_and_calls_are_left_out() -> None:
@@ -467,79 +521,3 @@ def test_any_json_is_read_or_refused(events: list[Event]) -> None:
         pass
 
     assert isinstance(reader.parts, list)
-
-
-class TestEncode:
-    def test_a_conversation(self) -> None:
-        call = ToolCall("call_1", "read", {"path": "ä.py"}, "completed", "print(1)")
-        pending = ToolCall("call_2", "read", {})
-        conversation = Conversation(
-            [
-                Message("system", [Text("Be brief.")]),
-                Message("user", [Text("Read ä.py"), Text("")]),
-                Message(
-                    "assistant",
-                    [Reasoning("Hm", details=[DETAIL]), Text("Yes."), call, pending],
-                    route=GPT,
-                ),
-                Message("assistant", [Reasoning("Hm", signature="s")], route=OTHER),
-                Message("user", [Text("")]),
-            ],
-            settings=Settings(max_output_tokens=99),
-        )
-
-        body = encode(conversation, GPT)
-
-        assert body == {
-            "model": "openai/gpt-x",
-            "messages": [
-                {"role": "system", "content": "Be brief."},
-                {"role": "user", "content": "Read ä.py"},
-                {
-                    "role": "assistant",
-                    "content": "Yes.",
-                    "reasoning_details": [DETAIL],
-                    "tool_calls": [
-                        {
-                            "id": "call_1",
-                            "type": "function",
-                            "function": {"name": "read", "arguments": '{"path":"ä.py"}'},
-                        },
-                        {
-                            "id": "call_2",
-                            "type": "function",
-                            "function": {"name": "read", "arguments": "{}"},
-                        },
-                    ],
-                },
-                {"role": "tool", "tool_call_id": "call_1", "content": "print(1)"},
-                {
-                    "role": "tool",
-                    "tool_call_id": "call_2",
-                    "content": "This tool did not run to its end: the step was interrupted.",
-                },
-            ],
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "max_tokens": 99,
-        }
-
-    @pytest.mark.parametrize(
-        ("part", "route"),
-        [
-            pytest.param(Reasoning("Hm", details=[DETAIL]), OTHER, id="another route's"),
-            pytest.param(Reasoning("Hm", details=[DETAIL], complete=False), GPT, id="unfinished"),
-            pytest.param(Reasoning("Hm", signature="s"), GPT, id="no details"),
-        ],
-    )
-    def test_reasoning_that_cannot_go_back_is_left_out(self, part: Reasoning, route: Route) -> None:
-        message = Message("assistant", [part, Text("a")], route=route)
-
-        body = encode(Conversation([message]), GPT)
-
-        assert body["messages"] == [{"role": "assistant", "content": "a"}]
-        assert "max_tokens" not in body
-
-    def test_the_key_is_a_header(self) -> None:
-        assert headers("k") == {"authorization": "Bearer k"}
-        assert headers(None) == {}
