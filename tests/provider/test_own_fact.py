@@ -27,7 +27,7 @@ def knowing(*failures: dict[str, Any], name: str = "openrouter") -> Provider:
 @pytest.mark.parametrize(
     ("failure", "status", "is_known"),
     [
-        pytest.param({"text": r"Error from provider \(.*\): Upstream"}, 400, True, id="text, A43"),
+        pytest.param({"text": r"Error from provider \(.*\): Upstream"}, 400, True, id="text"),
         pytest.param({"text": "error FROM provider"}, 400, True, id="text, in any case"),
         pytest.param({"text": "Upstream request failed"}, 400, False, id="text inside another"),
         pytest.param({"status": 400}, 400, True, id="status"),
@@ -70,7 +70,7 @@ def test_it_is_of_its_provider_only() -> None:
 
 
 def test_it_names_the_exception_of_an_sdk_as_well() -> None:
-    """A43: the agent's own call failed, and the configuration knows what with."""
+    """The agent's own call failed, and the configuration knows what with."""
     odd = Exception("400")
     odd.status_code, odd.body = 400, UPSTREAM  # type: ignore[attr-defined]
     failure = {"kind": "server_error", "status": 400, "text": "Error from provider"}

@@ -32,7 +32,7 @@ BODIES = [
         ("an error in an error", 429, {"error": OVERLOADED}, K.OVERLOADED, ""),
         ("in an array", 429, [OVERLOADED], K.OVERLOADED, ""),
         ("a list of errors", 429, {"errors": [{"type": "overloaded_error"}]}, K.OVERLOADED, ""),
-        ("without the outer type, A25", 500, OVERLOADED["error"], K.OVERLOADED, ""),
+        ("without the outer type", 500, OVERLOADED["error"], K.OVERLOADED, ""),
         ("HTML that says JSON", 502, "<html>502</html>", K.SERVER_ERROR, "application/json"),
         ("HTML of the edge, 522", 522, "<html>522</html>", K.TIMEOUT, "text/html"),
         ("HTML of the edge, 524", 524, "<html>524</html>", K.TIMEOUT, "text/html"),
@@ -50,7 +50,7 @@ BODIES = [
 def test_a_body_is_read_whatever_its_form(
     status: int, body: object, kind: FailureKind, type_: str
 ) -> None:
-    """B138: the status and type of a nested body count."""
+    """The status and type of a nested body count."""
     written = body if isinstance(body, str | bytes) else json.dumps(body)
     sent = written.encode() if isinstance(written, str) else written
 

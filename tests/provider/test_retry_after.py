@@ -115,12 +115,10 @@ def limited(message: str) -> dict[str, Any]:
 
 
 HINTS = [
-    Hint("text, seconds, A10", "openai", 429, said(f"{TPM} Please try again in 14.036s."), 14.036),
+    Hint("text, seconds", "openai", 429, said(f"{TPM} Please try again in 14.036s."), 14.036),
+    Hint("text, minutes", "openai", 429, said(f"{TPM} Please try again in 7m12s. Visit x"), 432.0),
     Hint(
-        "text, minutes, A9", "openai", 429, said(f"{TPM} Please try again in 7m12s. Visit x"), 432.0
-    ),
-    Hint(
-        "text, minutes and a fraction, A11",
+        "text, minutes and a fraction",
         "groq",
         429,
         said(f"{TPM} Please try again in 1m42.653s."),
@@ -129,7 +127,7 @@ HINTS = [
     Hint("text, milliseconds", "openai", 429, said(f"{TPM} Please try again in 120ms."), 0.12),
     Hint("text, in words", "openai", 429, said("Slow down. try again in 2 seconds"), 2.0),
     Hint(
-        "text of Gemini, A15",
+        "text of Gemini",
         "gemini",
         429,
         said("Quota. Please retry in 34.07s.", status="RESOURCE_EXHAUSTED"),
@@ -150,7 +148,7 @@ HINTS = [
     Hint("text, absurd", "openai", 429, said("Please try again in 99999999s."), LONGEST),
     Hint("text, zero", "openai", 429, said("Please try again in 0s.")),
     Hint(
-        "text of what is too long, A54",
+        "text of what is too long",
         "anthropic",
         400,
         said(
@@ -167,7 +165,7 @@ HINTS = [
         kind=K.REQUEST_TOO_LARGE,
     ),
     Hint(
-        "header before text, A17",
+        "header before text",
         "openai",
         429,
         said(f"{TPM} Please try again in 14s."),
@@ -182,7 +180,7 @@ HINTS = [
         14.0,
         headers=openai("tokens", "9", "0", "40s"),
     ),
-    Hint("body, A15", "gemini", 429, said("x", details=[RETRY_INFO]), 34.074824224),
+    Hint("body", "gemini", 429, said("x", details=[RETRY_INFO]), 34.074824224),
     Hint(
         "body, in milliseconds",
         "gemini",
@@ -214,7 +212,7 @@ HINTS = [
         9.0,
     ),
     Hint(
-        "reset in a body, A46",
+        "reset in a body",
         "openrouter",
         429,
         said(
@@ -333,16 +331,14 @@ HINTS = [
         headers=anthropic("requests", "0", "2026-11-29T12:00:30Z") | {"date": DATE},
     ),
     Hint(
-        "reset only, A3",
+        "reset only",
         "x",
         429,
         said("x"),
         40.0,
         headers={"x-ratelimit-remaining": "0", "x-ratelimit-reset": "40"},
     ),
-    Hint(
-        "nothing but what is left, A3", "x", 429, said("x"), headers={"x-ratelimit-remaining": "0"}
-    ),
+    Hint("nothing but what is left", "x", 429, said("x"), headers={"x-ratelimit-remaining": "0"}),
     Hint(
         "no reset for an overload",
         "openai",
@@ -360,9 +356,7 @@ HINTS = [
         headers={"Retry-After": "2"},
         kind=K.OVERLOADED,
     ),
-    Hint(
-        "an hour, A7, A18", "anthropic", 429, limited("x"), 3600.0, headers={"retry-after": "3600"}
-    ),
+    Hint("an hour", "anthropic", 429, limited("x"), 3600.0, headers={"retry-after": "3600"}),
     Hint(
         "header for a quota",
         "openai",
@@ -373,7 +367,7 @@ HINTS = [
         kind=K.QUOTA,
     ),
     Hint(
-        "no header but its type, A1, A2",
+        "no header but its type",
         "x",
         502,
         said("x"),
