@@ -11,23 +11,17 @@ from sidestep import (
     FailureKind,
     ProviderError,
     ReasoningDelta,
-    Route,
     TextDelta,
     ToolCallEnded,
     ToolCallStarted,
 )
-from sidestep.provider.anthropic import Decoder, encode, headers
+from sidestep.provider.anthropic import Decoder
 from sidestep.provider.catalog import catalog
 from sidestep.provider.failure import Stage
-from sidestep.provider.part import Conversation, Message, Reasoning, Settings, Text, ToolCall, Usage
-from sidestep.provider.wire import NOT_RUN
+from sidestep.provider.part import Reasoning, Text, ToolCall, Usage
 
 if TYPE_CHECKING:
     from sidestep.provider.delta import Delta
-
-CLAUDE = Route("anthropic/claude-sonnet-5")
-OTHER = Route("openrouter/anthropic/claude-sonnet-5")
-USER = Message("user", [Text("Read a.py")])
 
 Event = dict[str, Any]
 
@@ -343,119 +337,3 @@ def test_any_json_is_read_or_refused(events: list[Event]) -> None:
         pass
 
     assert isinstance(reader.parts, list)
-
-
-class TestEncode:
-    def test_a_conversation(self) -> None:
-        call = ToolCall("toolu_1", "read", {"path": "a.py"}, "completed", "print(1)")
-        failed = ToolCall(
-            "toolu_2", "read", {"path": "b.py"}, "error", "no such file", is_error=True
-        )
-        pending = ToolCall("toolu_3", "read", {})
-        conversation = Conversation(
-            [
-                Message("system", [Text("Be brief."), Text("")]),
-                USER,
-                Message(
-                    "assistant",
-                    [Reasoning("Hm", signature="sig"), Text("Yes."), call, failed, pending],
-                    route=CLAUDE,
-                ),
-                Message("user", [Text("Go on"), Text(" ")]),
-            ],
-            settings=Settings(max_output_tokens=99),
-        )
-
-        body = encode(conversation, CLAUDE)
-
-        assert body == {
-            "model": "claude-sonnet-5",
-            "max_tokens": 99,
-            "stream": True,
-            "system": [{"type": "text", "text": "Be brief."}],
-            "messages": [
-                {"role": "user", "content": [{"type": "text", "text": "Read a.py"}]},
-                {
-                    "role": "assistant",
-                    "content": [
-                        {"type": "thinking", "thinking": "Hm", "signature": "sig"},
-                        {"type": "text", "text": "Yes."},
-                        {
-                            "type": "tool_use",
-                            "id": "toolu_1",
-                            "name": "read",
-                            "input": {"path": "a.py"},
-                        },
-                        {
-                            "type": "tool_use",
-                            "id": "toolu_2",
-                            "name": "read",
-                            "input": {"path": "b.py"},
-                        },
-                        {"type": "tool_use", "id": "toolu_3", "name": "read", "input": {}},
-                    ],
-                },
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "tool_result", "tool_use_id": "toolu_1", "content": "print(1)"},
-                        {
-                            "type": "tool_result",
-                            "tool_use_id": "toolu_2",
-                            "content": "no such file",
-                            "is_error": True,
-                        },
-                        {
-                            "type": "tool_result",
-                            "tool_use_id": "toolu_3",
-                            "content": NOT_RUN,
-                            "is_error": True,
-                        },
-                        {"type": "text", "text": "Go on"},
-                    ],
-                },
-            ],
-        }
-
-    def test_the_longest_answer_has_a_default(self) -> None:
-        body = encode(Conversation([USER]), CLAUDE)
-
-        assert body["max_tokens"] == 4096
-        assert "system" not in body
-
-    @pytest.mark.parametrize(
-        ("first", "route", "kept"),
-        [
-            pytest.param(Reasoning("a", signature="s"), CLAUDE, ["thinking", "thinking"], id="own"),
-            pytest.param(
-                Reasoning(redacted="r"), CLAUDE, ["redacted_thinking", "thinking"], id="red"
-            ),
-            pytest.param(Reasoning("a", signature="s"), OTHER, [], id="another route's"),
-            pytest.param(Reasoning("a", signature="s"), None, [], id="nobody's"),
-            pytest.param(Reasoning("a"), CLAUDE, [], id="unsigned"),
-            pytest.param(
-                Reasoning("a", signature="s", complete=False), CLAUDE, [], id="unfinished"
-            ),
-        ],
-    )
-    def test_all_thinking_after_one_that_is_dropped_is_dropped(
-        self, first: Reasoning, route: Route | None, kept: list[str]
-    ) -> None:
-        conversation = Conversation(
-            [
-                USER,
-                Message("assistant", [first, Text("a")], route=route),
-                USER,
-                Message("assistant", [Reasoning("b", signature="s"), Text("b")], route=CLAUDE),
-                USER,
-            ]
-        )
-
-        messages = encode(conversation, CLAUDE)["messages"]
-
-        types = [block["type"] for message in messages for block in message["content"]]
-        assert [type_ for type_ in types if "thinking" in type_] == kept
-
-    def test_the_key_is_a_header(self) -> None:
-        assert headers("k") == {"x-api-key": "k", "anthropic-version": "2023-06-01"}
-        assert headers(None) == {"anthropic-version": "2023-06-01"}

@@ -1,0 +1,255 @@
+"""Anthropic Messages: what we send.
+
+Source: platform.claude.com/docs/en/api/messages, platform.claude.com/docs/en/build-with-claude
+(thinking, tool use, vision) and the types of the anthropic package 2.14, read on 2026-11-29.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .caching import mark_anthropic
+from .effort import nearest_effort
+from .note import Note
+from .object_schema import object_schema
+from .part import Image, Message, Reasoning, Text, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .handover import Handover
+    from .note import Action
+    from .part import Effort, Output, Part, ToolSpec
+    from .target import Target
+
+VERSION = "2023-06-01"
+"""The version that facades speak as well."""
+DEFAULT_MAX_TOKENS = 4096
+HOTTEST = 1.0
+
+EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
+EARLIER: tuple[Effort, ...] = ("low", "medium", "high", "max")
+"""What Claude 4.6 takes. Source: platform.claude.com/docs/en/build-with-claude/effort."""
+BUDGETS: Mapping[str, int] = {
+    "minimal": 1024,
+    "low": 2048,
+    "medium": 8192,
+    "high": 16384,
+    "xhigh": 24576,
+    "max": 32768,
+}
+"""Tokens to think with, of each effort; never more than half of the longest answer."""
+_LEAST_BUDGET = 1024
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """Name the headers that this wire needs; without *key* none that proves who we are."""
+    version = {"anthropic-version": VERSION}
+    return version if key is None else {"x-api-key": key, **version}
+
+
+def path(_target: Target) -> str:
+    """Return what is appended to the provider's base URL."""
+    return "/v1/messages"
+
+
+def encode(handover: Handover) -> dict[str, Any]:
+    """Build the body of a request; what it cannot say is noted in *handover*."""
+    target = handover.target
+    max_tokens = _max_tokens(handover)
+    thinking = _thinking(handover, max_tokens)
+    thinks = bool(thinking) and thinking.get("thinking") != {"type": "disabled"}
+    body: dict[str, Any] = {"model": target.route.model, "max_tokens": max_tokens, "stream": True}
+    if handover.system:
+        body["system"] = [_text(text) for text in handover.system]
+    body["messages"] = _messages(_shown(handover, thinking, thinks=thinks))
+    if handover.tools:
+        body["tools"] = [_tool(tool) for tool in handover.tools]
+        body |= _tool_choice(handover, thinks=thinks)
+    body |= thinking
+    if target.takes_sampling and not thinks:
+        body |= _sampling(handover)
+    for name in target.omitted:
+        body.pop(name, None)
+    if "cache_control" not in target.omitted:
+        mark_anthropic(body, most=target.markers)
+    return body
+
+
+def _max_tokens(handover: Handover) -> int:
+    wanted = handover.settings.max_output_tokens or DEFAULT_MAX_TOKENS
+    most = handover.target.most_tokens
+    return wanted if most is None else min(wanted, most)
+
+
+def _sampling(handover: Handover) -> dict[str, float]:
+    temperature, top_p = handover.settings.temperature, handover.settings.top_p
+    if temperature is not None and temperature > HOTTEST:
+        _note(handover, "changed", f"temperature {temperature} to {HOTTEST}", "it is the highest")
+        temperature = HOTTEST
+    asked = {"temperature": temperature, "top_p": top_p}
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
+    """Return the parameters that ask for thinking, or for none; nothing leaves it to the model."""
+    target, effort = handover.target, handover.settings.reasoning
+    asked: dict[str, Any] = {}
+    if effort is None or target.thinking == "none":
+        return asked
+    if effort == "none":
+        if target.can_be_silenced:
+            asked["thinking"] = {"type": "disabled"}
+    elif target.thinking == "adaptive":
+        asked["thinking"] = {"type": "adaptive"}
+        asked["output_config"] = {"effort": nearest_effort(effort, _efforts(target))}
+    elif (budget := min(BUDGETS[effort], max_tokens // 2)) < _LEAST_BUDGET:
+        _note(handover, "dropped", "thinking", f"max_tokens of {max_tokens} leaves no room for it")
+    elif _goes_on_without(handover.messages):
+        _note(handover, "dropped", "thinking", "the answer that goes on did not begin with it")
+    else:
+        asked["thinking"] = {"type": "enabled", "budget_tokens": budget}
+    return {name: value for name, value in asked.items() if name not in target.omitted}
+
+
+def _efforts(target: Target) -> Sequence[Effort]:
+    """Return the efforts that the model takes; those that take sampling came before ``xhigh``."""
+    return EARLIER if target.takes_sampling else EFFORTS
+
+
+def _goes_on_without(messages: Sequence[Message]) -> bool:
+    """Say whether results of tools come last, for an answer that did not begin with thinking.
+
+    All steps since the user spoke are one answer, and only its first must begin so: with a budget
+    a model thinks before the first step alone. Where the user spoke right after results, either
+    may be taken for the beginning, so that both must begin so.
+    """
+    for index in range(len(messages) - 1, -1, -1):
+        message, before = messages[index], messages[index - 1] if index else None
+        is_answer = message.role == "assistant"
+        if before is not None and (before.role == "assistant") is is_answer:
+            continue
+        if is_answer:
+            if not isinstance(message.parts[0], Reasoning):
+                return True
+        elif before is None or not _has_calls(before):
+            return False
+    return False
+
+
+def _has_calls(message: Message) -> bool:
+    return any(isinstance(part, ToolCall) for part in message.parts)
+
+
+def _shown(handover: Handover, thinking: Mapping[str, Any], *, thinks: bool) -> Sequence[Message]:
+    """Return the messages with what may be shown of them.
+
+    While thinking is off none may stand in the answer that goes on, and any before it is ignored.
+    """
+    target, messages = handover.target, handover.messages
+    is_off = not thinks and ("thinking" in thinking or target.thinking != "adaptive")
+    if not is_off or target.missing_reasoning is not None or not any(map(_has_thinking, messages)):
+        return messages
+    _note(handover, "dropped", "reasoning", "thinking is off, and then none may be shown")
+    return [
+        Message(message.role, [part for part in message.parts if not isinstance(part, Reasoning)])
+        for message in messages
+    ]
+
+
+def _has_thinking(message: Message) -> bool:
+    return any(isinstance(part, Reasoning) for part in message.parts)
+
+
+def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Spell the messages; neighbours of one role become one, and results come first."""
+    encoded: list[dict[str, Any]] = []
+    for message in messages:
+        _add(encoded, message.role, [_block(part) for part in message.parts])
+        calls = [part for part in message.parts if isinstance(part, ToolCall)]
+        _add(encoded, "user", [_result(call) for call in calls])
+    return encoded
+
+
+def _add(encoded: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:
+    if content and encoded and encoded[-1]["role"] == role:
+        encoded[-1]["content"] += content
+    elif content:
+        encoded.append({"role": role, "content": content})
+
+
+def _block(part: Part) -> dict[str, Any]:
+    match part:
+        case Text():
+            return _text(part.text)
+        case Image():
+            source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+            return {"type": "image", "source": source}
+        case ToolCall():
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.input}
+        case Reasoning(redacted=str(data)):
+            return {"type": "redacted_thinking", "data": data}
+        case Reasoning():
+            return {"type": "thinking", "thinking": part.text, "signature": part.signature or ""}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _result(call: ToolCall) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
+    content = _content(call.output)
+    if content:
+        result["content"] = content
+    if call.is_error:
+        result["is_error"] = True
+    return result
+
+
+def _content(output: Output | None) -> str | list[dict[str, Any]]:
+    """Return what a tool said; nothing for a text in which there is nothing, which is refused."""
+    if output is None or isinstance(output, str):
+        return "" if output is None or output.isspace() else output
+    return [_block(part) for part in output]
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    described = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **described, "input_schema": object_schema(tool.input_schema)}
+
+
+def _tool_choice(handover: Handover, *, thinks: bool) -> dict[str, dict[str, Any]]:
+    """Return the choice of tools, if anything is to be said of it."""
+    target, settings = handover.target, handover.settings
+    choice = _choice(handover)
+    if choice["type"] in ("any", "tool") and (thinks or not target.can_be_forced):
+        why = "it thinks, and then none can be forced" if thinks else "this model cannot be forced"
+        _note(handover, "changed", f"tool_choice {settings.tool_choice!r} to 'auto'", why)
+        choice = {"type": "auto"}
+    if settings.parallel_tool_calls is False and choice["type"] != "none":
+        choice["disable_parallel_tool_use"] = True
+    is_default = choice == {"type": "auto"} and settings.tool_choice is None
+    return {} if is_default else {"tool_choice": choice}
+
+
+def _choice(handover: Handover) -> dict[str, Any]:
+    """Return what was asked for, in the words of this wire."""
+    asked = handover.settings.tool_choice
+    match asked:
+        case None | "auto" | "none":
+            return {"type": asked or "auto"}
+        case "required":
+            return {"type": "any"}
+    given = next((given for given, own in handover.renamed.items() if own == asked), asked)
+    if any(tool.name == given for tool in handover.tools):
+        return {"type": "tool", "name": given}
+    _note(handover, "changed", f"tool_choice {asked!r} to 'auto'", "no tool is called so")
+    return {"type": "auto"}
+
+
+def _note(handover: Handover, action: Action, what: str, why: str) -> None:
+    """Note once what was said otherwise, however often *handover* is encoded."""
+    note = Note(action, what, why)
+    if note not in handover.notes:
+        handover.notes.append(note)
