@@ -1,4 +1,4 @@
-"""Anthropic Messages: what we send, and what the stream means.
+"""Anthropic Messages: what the stream means.
 
 Source: docs.claude.com/en/api/messages-streaming and platform.claude.com/docs/en/api/errors, read
 on 2026-11-29; captures anthropic_*, facade_*, framing_*.
@@ -17,19 +17,12 @@ from .delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStar
 from .fact import kind_of_stop
 from .part import Part, Reasoning, Text, ToolCall, Usage
 from .template import Template
-from .wire import NOT_RUN, mapping, new_call_id, read_arguments, read_json, string
+from .wire import mapping, new_call_id, read_arguments, read_json, string
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .catalog import Provider
-    from .part import Conversation, Message
-    from .route import Route
-
-PATH = "/v1/messages"
-VERSION = "2023-06-01"
-"""The version that facades speak as well."""
-DEFAULT_MAX_TOKENS = 4096
 
 _NOTHING: tuple[Delta, ...] = ()
 _SHOWN: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
@@ -38,92 +31,6 @@ _SHOWN: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
 }
 _CUT = frozenset({"max_tokens", "pause_turn"})
 """The words for an end that leaves something out, so that a call may lack its arguments' end."""
-
-
-def headers(key: str | None) -> dict[str, str]:
-    """Name the headers that this wire needs; without *key* none that proves who we are."""
-    version = {"anthropic-version": VERSION}
-    return version if key is None else {"x-api-key": key, **version}
-
-
-def encode(conversation: Conversation, route: Route) -> dict[str, Any]:
-    """Build the body of a request from the stored parts.
-
-    Reasoning goes only to the route that issued it, whole and with its proof. Where one piece
-    is left out, so is every later one: each proves all that stands before it.
-    """
-    messages = conversation.messages
-    system = [block for m in messages if m.role == "system" for block in _texts(m)]
-    return {
-        "model": route.model,
-        "max_tokens": conversation.settings.max_output_tokens or DEFAULT_MAX_TOKENS,
-        "stream": True,
-        **({"system": system} if system else {}),
-        "messages": _messages(messages, _provable(messages, route)),
-    }
-
-
-def _messages(messages: Sequence[Message], provable: set[int]) -> list[dict[str, Any]]:
-    """Encode the messages; neighbours of one role become one, results first."""
-    encoded: list[dict[str, Any]] = []
-    for message in messages:
-        if message.role == "user":
-            _add(encoded, "user", _texts(message))
-        elif message.role == "assistant":
-            _add(encoded, "assistant", list(_blocks(message, provable)))
-            calls = [part for part in message.parts if isinstance(part, ToolCall)]
-            _add(encoded, "user", [_result(call) for call in calls])
-    return encoded
-
-
-def _add(encoded: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:
-    if content and encoded and encoded[-1]["role"] == role:
-        encoded[-1]["content"] += content
-    elif content:
-        encoded.append({"role": role, "content": content})
-
-
-def _texts(message: Message) -> list[dict[str, Any]]:
-    texts = (part.text for part in message.parts if isinstance(part, Text))
-    return [{"type": "text", "text": text} for text in texts if text.strip()]
-
-
-def _blocks(message: Message, provable: set[int]) -> Iterator[dict[str, Any]]:
-    for part in message.parts:
-        if isinstance(part, Text):
-            if part.text.strip():
-                yield {"type": "text", "text": part.text}
-        elif isinstance(part, ToolCall):
-            yield {"type": "tool_use", "id": part.id, "name": part.name, "input": part.input}
-        elif isinstance(part, Reasoning) and id(part) in provable:
-            if part.redacted is not None:
-                yield {"type": "redacted_thinking", "data": part.redacted}
-            else:
-                yield {"type": "thinking", "thinking": part.text, "signature": part.signature}
-
-
-def _provable(messages: Sequence[Message], route: Route) -> set[int]:
-    """Return the ids of the reasoning parts that *route* issued, up to the first it did not."""
-    provable: set[int] = set()
-    for message in messages:
-        for part in message.parts:
-            if not isinstance(part, Reasoning):
-                continue
-            has_proof = bool(part.signature or part.redacted)
-            if not (has_proof and part.complete and message.route == route):
-                return provable
-            provable.add(id(part))
-    return provable
-
-
-def _result(call: ToolCall) -> dict[str, Any]:
-    output = NOT_RUN if call.output is None else call.output
-    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
-    if output:
-        result["content"] = output
-    if call.is_error or call.output is None:
-        result["is_error"] = True
-    return result
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from .error import ConfigError
 from .own_fact import FailureSettings
 from .setting import SETTINGS
 from .variable import named_path, read_variable
-from .wire import SPOKEN, Wire, read_json
+from .wire import WIRES, Wire, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,9 +62,14 @@ class Provider:
     failures: tuple[Fact, ...] = ()
 
 
-# Source: each provider's API reference, read on 2026-11-29.
+_GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta"
+
+# Source: each provider's API reference, read on 2026-11-29. The names that end in ``-anthropic``
+# are the facades under which other providers speak Anthropic's wire.
 _KNOWN = (
     Provider("anthropic", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+    Provider("openai", "openai-responses", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+    Provider("gemini", "gemini", _GEMINI_URL, "GEMINI_API_KEY"),
     Provider("openai-chat", "openai-chat", "https://api.openai.com/v1", "OPENAI_API_KEY"),
     Provider("openrouter", "openai-chat", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     Provider("groq", "openai-chat", "https://api.groq.com/openai/v1", "GROQ_API_KEY"),
@@ -73,6 +78,17 @@ _KNOWN = (
     Provider("deepseek", "openai-chat", "https://api.deepseek.com", "DEEPSEEK_API_KEY"),
     Provider("zai", "openai-chat", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
     Provider("moonshot", "openai-chat", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
+    Provider("minimax", "openai-chat", "https://api.minimax.io/v1", "MINIMAX_API_KEY"),
+    *(
+        Provider(f"{vendor}-anthropic", "anthropic", base_url, f"{vendor.upper()}_API_KEY")
+        for vendor, base_url in (
+            ("openrouter", "https://openrouter.ai/api"),
+            ("deepseek", "https://api.deepseek.com/anthropic"),
+            ("zai", "https://api.z.ai/api/anthropic"),
+            ("moonshot", "https://api.moonshot.ai/anthropic"),
+            ("minimax", "https://api.minimax.io/anthropic"),
+        )
+    ),
 )
 
 _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -104,15 +120,6 @@ class ProviderSettings(BaseModel):
     boundary: str | None = None
     context_window: Annotated[int, Field(gt=0)] | None = None
     failures: list[FailureSettings] = Field(default_factory=list)
-
-    @field_validator("wire")
-    @classmethod
-    def _is_spoken(cls, value: Wire | None) -> Wire | None:
-        if value is not None and value not in SPOKEN:
-            raise ValueError(
-                f"sidestep reads {value!r} but cannot ask in it yet; use one of {', '.join(SPOKEN)}"
-            )
-        return value
 
     @field_validator("base_url")
     @classmethod
@@ -251,7 +258,7 @@ def _added(name: str, settings: ProviderSettings) -> Provider:
         missing = "wire" if settings.wire is None else "baseUrl"
         raise ConfigError(
             f"providers[{name!r}] has no {missing}: a provider that sidestep does not know needs "
-            f"`wire` (one of {', '.join(SPOKEN)}) and `baseUrl`"
+            f"`wire` (one of {', '.join(WIRES)}) and `baseUrl`"
         )
     return Provider(name, settings.wire, settings.base_url, None)
 

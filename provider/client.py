@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Self
 
 from .catalog import catalog, providers_from_env
 from .error import ConfigError
+from .rendering import render
 from .reply import Reply
-from .wire import SPOKEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     import httpx
 
     from .catalog import Provider
+    from .cure import Cure
     from .part import Conversation
+    from .rendering import Rendering
     from .route import Route
 
 
@@ -64,18 +66,23 @@ class Client:
     def serves(self, route: Route) -> bool:
         """Say whether *route* can be asked: its provider is known, and so is the key it wants."""
         provider = self._providers.get(route.provider)
-        if provider is None or provider.wire not in SPOKEN:
+        if provider is None:
             return False
         return provider.api_key_env is None or self._key(provider) is not None
 
     def _key(self, provider: Provider) -> str | None:
         return self._environ.get(provider.api_key_env or "", "").strip() or None
 
-    def stream(self, route: Route, conversation: Conversation) -> Reply:
-        """Ask *route* to go on with *conversation*.
+    def render(
+        self, route: Route, conversation: Conversation, cures: Iterable[Cure] = ()
+    ) -> Rendering:
+        """Return the request that asks *route* to go on with *conversation*.
+
+        Args:
+            cures: What earlier refusals of this route asked to be changed: `Failure.cure`.
 
         Raises:
-            ConfigError: The provider of *route* is not known, or its wire is not spoken yet.
+            ConfigError: The provider of *route* is not known.
         """
         provider = self._providers.get(route.provider)
         if provider is None:
@@ -83,19 +90,24 @@ class Client:
                 f"route {route!r} has a provider that is not known: take one of "
                 f"{', '.join(sorted(self._providers))}, or add it to `providers`"
             )
-        if provider.wire not in SPOKEN:
-            raise ConfigError(
-                f"route {route!r} is at a provider with the wire {provider.wire!r}, in which "
-                f"sidestep cannot ask yet: use one of {', '.join(SPOKEN)}"
-            )
+        return render(conversation, provider, route, cures)
+
+    def send(self, rendering: Rendering) -> Reply:
+        """Send what `render` returned, as often as it is called."""
         return Reply(
             self._transport,
-            provider,
-            route,
-            conversation,
-            key=self._key(provider),
+            rendering,
+            key=self._key(rendering.provider),
             wall_clock=self._wall_clock,
         )
+
+    def stream(self, route: Route, conversation: Conversation) -> Reply:
+        """Ask *route* to go on with *conversation*.
+
+        Raises:
+            ConfigError: The provider of *route* is not known.
+        """
+        return self.send(self.render(route, conversation))
 
     def _transport(self) -> httpx.AsyncClient:
         """Return what sends; made when first needed, for it loads the certificates.

@@ -115,8 +115,6 @@ class Facts:
         by_status: What a status means here, where it differs from what it means elsewhere.
         statuses: The status that a type or code stands for where an error has none: in a stream.
         stops: The words for why the model stopped that mean failure.
-        ends_unsaid: The marker at the end is enough for an answer of text, which may come without
-            a word for why the model stopped.
         waits: Patterns that find, in a message, how long to wait: as ``wait``, or until when as
             ``at``, in UTC unless ``utc_offset`` says otherwise.
         utc_offset: Hours that the clock of ``at`` is ahead of UTC.
@@ -131,7 +129,6 @@ class Facts:
     by_status: Mapping[int, FailureKind] = field(default_factory=dict)
     statuses: Mapping[str, int] = field(default_factory=dict)
     stops: Mapping[str, FailureKind] = field(default_factory=dict)
-    ends_unsaid: bool = False
     waits: tuple[str, ...] = ()
     utc_offset: int = 0
     coded: tuple[str, ...] = ()
@@ -198,8 +195,3 @@ def kind_of_stop(stop: str | None, *, provider: Provider | str, wire: Wire) -> F
         return None
     stops = (table.stops.get(stop) for table in tables_of(provider, wire))
     return next((kind for kind in stops if kind is not None), None)
-
-
-def may_end_unsaid(*, provider: Provider | str, wire: Wire) -> bool:
-    """Say whether an answer of text is whole with its marker alone."""
-    return any(table.ends_unsaid for table in tables_of(provider, wire))

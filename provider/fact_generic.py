@@ -105,8 +105,6 @@ GENERIC = Facts(
             status="429 none",
         ),
     ),
-    # Some never say why the model stopped; all that we know do.
-    ends_unsaid=True,
     waits=(
         *WAITS,
         rf"(?:\A|[.,:;!]\s|\n)(?:please )?(?:retry (?:in|after)|wait) {WAIT}",

@@ -18,10 +18,10 @@ Version = tuple[int, int]
 NEWEST: Version = (99, 0)
 
 _CLAUDE = re.compile(
-    r"claude-(?:(?P<before>[a-z]+)-)?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2})(?!\d))?"
+    r"claude-(?:(?P<before>[a-z]+)-)?v?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2})(?!\d))?"
 )
 _GEMINI = re.compile(r"gemini-(?P<major>\d+)(?:\.(?P<minor>\d+))?")
-_OPENAI_REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|gpt-oss|codex)(?![0-9])")
+_OPENAI_REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|[12]\d)|gpt-oss|codex)(?!\d|-chat)")
 _KIMI_THINKING = re.compile(r"kimi-(?:k2-thinking|k2\.[5-9]|k[3-9]|thinking|latest|for-coding)")
 
 

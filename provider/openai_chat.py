@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions and its dialects: what we send, and what the stream means.
+"""OpenAI Chat Completions and its dialects: what the stream means.
 
 Source: the types of the openai package 3.57, openrouter.ai/docs/api/reference/errors-and-debugging,
 and traffic recorded by pydantic-ai (tests/models/cassettes), read on 2026-11-29; captures
@@ -14,94 +14,26 @@ from pydantic_core import from_json
 from . import verdict
 from .classify import has_error_object
 from .delta import Delta, ReasoningDelta, TextDelta
-from .fact import kind_of_stop, may_end_unsaid
+from .fact import kind_of_stop
 from .failure import FailureKind
-from .part import Part, Reasoning, Text, ToolCall, Usage
+from .part import Part, Reasoning, Text, Usage
 from .template import Template
 from .think_tag import ThinkTag
 from .tool_fragment import CallAssembler
 from .vendor import vendor_of
-from .wire import NOT_RUN, mapping, read_json, string, write_json
+from .wire import mapping, read_json, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from .catalog import Provider
     from .error import ProviderError
-    from .part import Conversation, Message
-    from .route import Route
-
-PATH = "/chat/completions"
 
 _NOTHING: tuple[Delta, ...] = ()
 _TAGGING = frozenset({"minimax"})
 """The vendors whose models think inside the content, in a tag at its beginning."""
 _CUT = frozenset({"length", "max_tokens", "model_length"})
 """The words for an end that leaves something out, so that a call may lack its arguments' end."""
-
-
-def headers(key: str | None) -> dict[str, str]:
-    """Name the headers that this wire needs; without *key* none that proves who we are."""
-    return {} if key is None else {"authorization": f"Bearer {key}"}
-
-
-def encode(conversation: Conversation, route: Route) -> dict[str, Any]:
-    """Build the body of a request from the stored parts.
-
-    Reasoning is sent back only to the route that issued it, and only in the one form that
-    this wire has for it: OpenRouter's ``reasoning_details``.
-    """
-    body: dict[str, Any] = {
-        "model": route.model,
-        "messages": [
-            encoded for message in conversation.messages for encoded in _messages(message, route)
-        ],
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-    if conversation.settings.max_output_tokens is not None:
-        body["max_tokens"] = conversation.settings.max_output_tokens
-    return body
-
-
-def _messages(message: Message, route: Route) -> Iterator[dict[str, Any]]:
-    """Encode one message, and the results of its calls right after it."""
-    text = "\n\n".join(part.text for part in message.parts if isinstance(part, Text) and part.text)
-    if message.role != "assistant":
-        if text:
-            yield {"role": message.role, "content": text}
-        return
-    calls = [part for part in message.parts if isinstance(part, ToolCall)]
-    if not (text or calls):
-        return
-    encoded: dict[str, Any] = {"role": "assistant", "content": text or None}
-    details = _details(message) if message.route == route else []
-    if details:
-        encoded["reasoning_details"] = details
-    if calls:
-        encoded["tool_calls"] = [_call(call) for call in calls]
-    yield encoded
-    for call in calls:
-        output = NOT_RUN if call.output is None else call.output
-        yield {"role": "tool", "tool_call_id": call.id, "content": output}
-
-
-def _details(message: Message) -> list[dict[str, Any]]:
-    return [
-        dict(detail)
-        for part in message.parts
-        if isinstance(part, Reasoning) and part.complete
-        for detail in part.details
-    ]
-
-
-def _call(call: ToolCall) -> dict[str, Any]:
-    arguments = write_json(call.input).decode()
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": arguments},
-    }
 
 
 class _Details:
@@ -237,9 +169,7 @@ class Decoder:
             ProviderError: The stream is not whole, or means failure.
         """
         if self._finish is None:
-            if not self._is_whole_unsaid():
-                raise verdict.truncated()
-            self._finish = ""
+            raise verdict.truncated()
         kind = kind_of_stop(self._finish, provider=self._provider, wire="openai-chat")
         if kind is not None:
             raise verdict.failed_stop(kind, self._finish)
@@ -253,13 +183,6 @@ class Decoder:
             if not (self._text or self._calls.parts):
                 raise verdict.empty(self._finish)
         return deltas
-
-    def _is_whole_unsaid(self) -> bool:
-        """Say whether this is a whole answer though nobody said why it ended; never with a call."""
-        is_text = bool(self._text) and not self._calls.calls
-        return (
-            self.is_done and is_text and may_end_unsaid(provider=self._provider, wire="openai-chat")
-        )
 
     def _holds_text_alone(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> bool:
         is_alone = delta.keys() <= {"content", "role"} and not choice.get("finish_reason")

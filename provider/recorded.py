@@ -14,7 +14,7 @@ from .error import ConfigError, ProviderError
 from .raw_answer import RawAnswer, refuse_misplaced
 from .reader import parser_of
 from .refusal import name_refusal
-from .vendor import vendor_named
+from .vendor import vendor_named, vendor_of
 from .wire import mapping, read_json, write_json
 
 if TYPE_CHECKING:
@@ -126,10 +126,18 @@ class Recorded:
         name = self.provider
         known = providers.get(name)
         if known is not None:
-            return known
+            return self._other_wire_of(known, providers) or known
         if name.endswith(_FACADE):
             return Provider(name.removesuffix(_FACADE), "anthropic", "", None)
         return Provider(name, self.looks_like or self._guessed(), "", None)
+
+    def _other_wire_of(self, known: Provider, providers: Mapping[str, Provider]) -> Provider | None:
+        """Return the provider of the same vendor in whose wire it is, where *known* has another."""
+        vendor, wire = vendor_of(known), self.looks_like
+        if wire in (None, known.wire):
+            return None
+        others = (p for p in providers.values() if p.wire == wire and vendor_of(p) == vendor)
+        return next(others, None)
 
     @property
     def names_somebody(self) -> bool:

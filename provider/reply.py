@@ -16,6 +16,7 @@ from .refusal import read_refusal
 from .request import build_request, missing_key
 from .secret import Secret
 from .stream import Stream
+from .tool_rename import rename_deltas, rename_parts
 from .watch import watch
 
 if TYPE_CHECKING:
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from .catalog import Provider
     from .delta import Delta
-    from .part import Conversation, Part, Usage
-    from .route import Route
+    from .part import Part, Usage
+    from .rendering import Rendering
     from .watch import Watch
 
 
@@ -45,19 +45,18 @@ class Reply:
     def __init__(
         self,
         transport: Callable[[], httpx.AsyncClient],
-        provider: Provider,
-        route: Route,
-        conversation: Conversation,
+        rendering: Rendering,
         *,
         key: str | None,
         wall_clock: Callable[[], float],
     ) -> None:
-        self.route = route
+        provider = rendering.provider
+        self.route = rendering.route
         self._transport = transport
         self._provider = provider
-        self._conversation = conversation
+        self._rendering = rendering
         self._secret = Secret(key)
-        self._blame = Blame(route, self._secret)
+        self._blame = Blame(self.route, self._secret)
         self._wall_clock = wall_clock
         self._stream = Stream(provider, self._blame)
         self._decoder = self._stream.decoder
@@ -75,7 +74,7 @@ class Reply:
         Before the end, unfinished reasoning is marked so and has no signature, and calls that
         are not closed are left out.
         """
-        return self._decoder.parts
+        return rename_parts(self._decoder.parts, self._rendering.renamed)
 
     @property
     def stop(self) -> str | None:
@@ -121,7 +120,9 @@ class Reply:
     def __aiter__(self) -> AsyncGenerator[Delta, None]:
         if self._deltas is None:
             assert self._body is not None  # noqa: S101
-            self._deltas = self._stream.deltas(self._body, self._watch, first=self._seconds_left)
+            deltas = self._stream.deltas(self._body, self._watch, first=self._seconds_left)
+            renamed = self._rendering.renamed
+            self._deltas = rename_deltas(deltas, renamed) if renamed else deltas
         return self._deltas
 
     async def __aexit__(
@@ -144,9 +145,7 @@ class Reply:
         self._watch.expect(self._seconds_left)
         try:
             http = self._transport()
-            request = build_request(
-                http, self._provider, self.route, self._conversation, secret=self._secret
-            )
+            request = build_request(http, self._rendering, secret=self._secret)
             response = await http.send(request, stream=True)
         except Exception as error:
             failure = classify_exception(error)

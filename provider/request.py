@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import anthropic, openai_chat
 from .failure import Failure, FailureKind, Stage
-from .wire import write_json
+from .rendering import ADAPTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import httpx
 
     from .catalog import Provider
-    from .part import Conversation
-    from .route import Route
+    from .rendering import Rendering
     from .secret import Secret
-    from .wire import Adapter, Wire
 
-_ADAPTERS: Mapping[Wire, Adapter] = {"anthropic": anthropic, "openai-chat": openai_chat}
 _UNLIMITED = {"connect": None, "read": None, "write": None, "pool": None}
 
 
@@ -34,27 +28,22 @@ def missing_key(provider: Provider, secret: Secret) -> Failure | None:
 
 
 def build_request(
-    http: httpx.AsyncClient,
-    provider: Provider,
-    route: Route,
-    conversation: Conversation,
-    *,
-    secret: Secret,
+    http: httpx.AsyncClient, rendering: Rendering, *, secret: Secret
 ) -> httpx.Request:
-    """Spell *conversation* in the wire of *provider*, with what *http* adds to every request.
+    """Address *rendering*, with what *http* adds to every request.
 
     Only the connection has a deadline of the transport's; the others are a matter of the reply.
     """
-    adapter = _ADAPTERS[provider.wire]
+    provider = rendering.provider
     return http.build_request(
         "POST",
-        provider.base_url.rstrip("/") + adapter.PATH,
-        content=write_json(adapter.encode(conversation, route)),
+        provider.base_url.rstrip("/") + rendering.path,
+        content=rendering.content,
         headers={
             "content-type": "application/json",
             "accept": "text/event-stream",
             "accept-encoding": "identity",
-            **adapter.headers(secret.key),
+            **ADAPTERS[provider.wire].headers(secret.key),
         },
         # What httpx makes of its `timeout` argument, at a quarter of what the request costs.
         extensions={"timeout": {**_UNLIMITED, "connect": provider.timeouts.connect}},

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 from urllib.parse import unquote
 
+from .catalog import catalog
 from .route import Route
 from .stub_wire import Ask
-from .wire import SPOKEN
 
 if TYPE_CHECKING:
     from .stub_error import Dialect
@@ -29,13 +29,12 @@ SERVED = (
 
 CHAT: tuple[Wire, str] = ("openai-chat", "/v1")
 
+_ENDS: Mapping[Wire, str] = {
+    "anthropic": "", "openai-chat": "/v1", "openai-responses": "/v1", "gemini": "/v1beta",
+}  # fmt: skip
 KNOWN: Mapping[str, tuple[Wire, str]] = {
-    "anthropic": ("anthropic", ""),
-    "openai": ("openai-responses", "/v1"),
-    "gemini": ("gemini", "/v1beta"),
+    **{name: (known.wire, _ENDS[known.wire]) for name, known in catalog().items()},
     "openrouter": ("openai-chat", "/api/v1"),
-    **dict.fromkeys(("openai-chat", "groq", "cerebras", "mistral"), CHAT),
-    **dict.fromkeys(("deepseek", "zai", "moonshot", "minimax"), CHAT),
 }
 """For each provider that a stub without a scenario lists, its wire and the end of its base URL.
 
@@ -56,15 +55,9 @@ GENERATE = re.compile(
 """Gemini's paths, which name the model and say whether a stream is wanted."""
 
 
-def listed() -> list[str]:
-    """Name the providers of `KNOWN` that we can ask."""
-    return [name for name, (wire, _) in KNOWN.items() if wire in SPOKEN]
-
-
 def place_of(provider: str) -> tuple[Wire, str]:
     """The wire of *provider*, and what its base URL ends in."""
-    wire, ending = KNOWN.get(provider, CHAT)
-    return (wire, ending) if wire in SPOKEN else CHAT
+    return KNOWN.get(provider, CHAT)
 
 
 def path_of(target: str) -> str:

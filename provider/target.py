@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from .model import claude, gemini_version, is_kimi_thinking, plain_name, reasons_as_openai
+from .tool_id import ANTHROPIC_IDS, CHAT_IDS, KIMI_IDS, LONG_IDS, MISTRAL_IDS
+from .tool_name import ANTHROPIC_NAMES, GEMINI_NAMES, OPENAI_NAMES
 from .vendor import vendor_of
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from .catalog import Provider
     from .model import Thinking
     from .route import Route
+    from .tool_id import IdForm
+    from .tool_name import NameForm
     from .wire import Wire
 
 Proof = Literal["signature", "unsigned", "encrypted", "details", "text", "none"]
@@ -32,47 +36,6 @@ PLACEHOLDER = "(The reasoning before this call is not kept.)"
 PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
 """Stands where Gemini demands a signature; of the two words that pass for one, this does so on
 Vertex as well. Source: ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdForm:
-    """What the ids of tool calls look like.
-
-    Args:
-        pattern: What a whole id must match.
-        prefix: What a made one begins with.
-        length: How long a made one is.
-    """
-
-    pattern: re.Pattern[str]
-    prefix: str
-    length: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NameForm:
-    """What names of tools look like.
-
-    Args:
-        start: Characters that one may begin with, as in a regular expression.
-        inside: Characters that may stand in one.
-        longest: How many characters it may have.
-    """
-
-    start: str
-    inside: str
-    longest: int
-
-
-ANTHROPIC_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="toolu_", length=30)
-CHAT_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,40}"), prefix="call_", length=29)
-LONG_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="call_", length=29)
-MISTRAL_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
-
-_WORD = r"a-zA-Z0-9_-"
-ANTHROPIC_NAMES = NameForm(start=_WORD, inside=_WORD, longest=128)
-OPENAI_NAMES = NameForm(start=_WORD, inside=_WORD, longest=64)
-GEMINI_NAMES = NameForm(start="a-zA-Z_", inside=r"a-zA-Z0-9_.:-", longest=64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +116,14 @@ def target_of(provider: Provider, route: Route) -> Target:
             return replace(target, **_chat(vendor, route.model))
 
 
+_FACADES = frozenset({"deepseek", "moonshot", "zai", "minimax"})
+"""Who speaks the wire of Anthropic with models of their own, whatever name these are given."""
+
+
 def _anthropic(target: Target) -> Target:
-    """Anthropic itself, or one of the facades that speak its wire with other models behind."""
+    """Anthropic itself, a gateway to it, or one of the facades with other models behind."""
     facts = claude(target.route.model)
+    is_claude = "claude" in plain_name(target.route.model) and target.vendor not in _FACADES
     target = replace(
         target,
         ids=ANTHROPIC_IDS,
@@ -165,7 +133,7 @@ def _anthropic(target: Target) -> Target:
         images_in_results=True,
         thinking=facts.thinking,
     )
-    if target.vendor in {"anthropic", "bedrock"}:
+    if target.vendor in {"anthropic", "bedrock"} or is_claude:
         return replace(
             target,
             proof="signature",
@@ -180,7 +148,7 @@ def _anthropic(target: Target) -> Target:
         target,
         proof="unsigned",
         missing_reasoning=PLACEHOLDER if wants_thinking else None,
-        takes_images=target.vendor not in {"deepseek", "minimax"},
+        takes_images=_sees(target.vendor, target.route.model.lower()),
         markers=4 if target.vendor == "openrouter" else 0,
     )
 
@@ -191,6 +159,7 @@ def _responses(target: Target) -> Target:
         target,
         proof="encrypted",
         ids=LONG_IDS,
+        takes_images=_sees("openai", target.route.model.lower()),
         images_in_results=True,
         images_in_errors=True,
         takes_system_later=True,
@@ -225,11 +194,10 @@ _AS_IT_LIKES = frozenset({"parallel_tool_calls", "tool_choice"})
 
 _CHAT: Mapping[str, Mapping[str, Any]] = {
     "openai": {"token_limit": "max_completion_tokens", "takes_system_later": True},
-    "openrouter": {"proof": "details", "thinking": "adaptive"},
+    "openrouter": {"proof": "details", "ids": LONG_IDS, "thinking": "adaptive"},
     "groq": {"token_limit": "max_completion_tokens"},
     "cerebras": {
         "token_limit": "max_completion_tokens",
-        "takes_images": False,
         "is_plain": True,
         "omitted": _ONE_BY_ONE,
     },
@@ -242,14 +210,13 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
         "proof": "text",
         "missing_reasoning": "",
         "reasons_before_calls": False,
-        "takes_images": False,
         "is_plain": True,
         "thinking": "manual",
         "can_be_forced": False,  # while it thinks
     },
     "zai": {"proof": "text", "thinking": "manual", "omitted": _AS_IT_LIKES},
-    "moonshot": {"proof": "text", "omitted": _ONE_BY_ONE},
-    "minimax": {"proof": "text", "takes_images": False, "is_plain": True, "omitted": _AS_IT_LIKES},
+    "moonshot": {"proof": "text", "ids": KIMI_IDS, "omitted": _ONE_BY_ONE},
+    "minimax": {"proof": "text", "is_plain": True, "omitted": _AS_IT_LIKES},
 }
 """How the dialects of Chat Completions differ in what they take.
 
@@ -263,7 +230,6 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "openai": lambda model: _openai_model(model),
     "groq": lambda model: {
         "thinking": "adaptive" if "gpt-oss" in model else "none",
-        "takes_images": "llama-4" in model or "vision" in model,
     },
     "cerebras": lambda model: {"thinking": "adaptive" if "gpt-oss" in model else "none"},
     "mistral": lambda model: {"proof": "text" if "magistral" in model else "none"},
@@ -272,8 +238,9 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
         "takes_sampling": not is_kimi_thinking(model),
         "can_be_forced": not is_kimi_thinking(model),
     },
-    "zai": lambda model: {"takes_images": re.search(r"glm-[\d.]+v", model) is not None},
     "openrouter": lambda model: {
+        # OpenAI is the only one behind it whose ids may not be as long as the others give them.
+        **({"ids": CHAT_IDS} if model.startswith("openai/") else {}),
         "markers": 4 if model.startswith(("anthropic/", "google/")) else 0,
         "thinking": "adaptive",
         **(_claude_behind(model) if model.startswith("anthropic/") else {}),
@@ -283,8 +250,27 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
 
 
 def _chat(vendor: str, model: str) -> dict[str, Any]:
+    model = model.lower()
     of_model = _CHAT_MODELS.get(vendor, _same)
-    return {**_CHAT.get(vendor, {}), **of_model(model.lower())}
+    sees = {"takes_images": _sees(vendor, model)}
+    return {**_CHAT.get(vendor, {}), **of_model(model), **sees}
+
+
+_SEEING: Mapping[str, re.Pattern[str]] = {
+    "cerebras": re.compile("(?!)"),
+    "deepseek": re.compile("(?!)"),
+    "groq": re.compile("llama-4|vision"),
+    "minimax": re.compile("(?!)"),
+    "moonshot": re.compile(r"kimi-(?!k2-|k2$)|vision"),
+    "openai": re.compile(r"^(?!(?:.*/)?(?:gpt-3|gpt-oss|o1-mini|o3-mini))"),
+    "zai": re.compile(r"glm-[\d.]+v"),
+}
+"""Which models of those vendors take pictures that have others as well; of the rest all do."""
+
+
+def _sees(vendor: str, model: str) -> bool:
+    seeing = _SEEING.get(vendor)
+    return seeing is None or seeing.search(model) is not None
 
 
 def _claude_behind(model: str) -> Mapping[str, Any]:
@@ -308,7 +294,6 @@ def _openai_model(model: str) -> Mapping[str, Any]:
     return {
         "thinking": "adaptive" if is_reasoning else "none",
         "takes_sampling": not is_reasoning,
-        "takes_images": not plain_name(model).startswith(("gpt-3", "o1-mini", "o3-mini")),
         "omitted": _ONE_BY_ONE if is_o_series else frozenset(),
     }
 

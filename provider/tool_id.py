@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .target import IdForm
+import re
+from dataclasses import dataclass
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdForm:
+    """What the ids of tool calls look like.
+
+    Args:
+        pattern: What a whole id must match.
+        prefix: What a made one begins with.
+        length: How long a made one is.
+    """
+
+    pattern: re.Pattern[str]
+    prefix: str
+    length: int
+
+
+ANTHROPIC_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="toolu_", length=30)
+CHAT_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,40}"), prefix="call_", length=29)
+LONG_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="call_", length=29)
+KIMI_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), prefix="call_", length=29)
+"""As ``functions.read_file:0``, which a Kimi calls by and wants to see again."""
+MISTRAL_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
 
 
 class ToolIds:

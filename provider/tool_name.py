@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .target import NameForm
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameForm:
+    """What names of tools look like.
+
+    Args:
+        start: Characters that one may begin with, as in a regular expression.
+        inside: Characters that may stand in one.
+        longest: How many characters it may have.
+    """
+
+    start: str
+    inside: str
+    longest: int
+
+
+_WORD = r"a-zA-Z0-9_-"
+ANTHROPIC_NAMES = NameForm(start=_WORD, inside=_WORD, longest=128)
+OPENAI_NAMES = NameForm(start=_WORD, inside=_WORD, longest=64)
+GEMINI_NAMES = NameForm(start="a-zA-Z_", inside=r"a-zA-Z0-9_.:-", longest=64)
 
 
 class ToolNames:
@@ -17,7 +37,7 @@ class ToolNames:
 
     Args:
         declared: The names as the agent declares them; they go before names that were only
-            called.
+            called, and among them those go first that may stay as they are.
     """
 
     def __init__(self, form: NameForm, declared: Iterable[str] = ()) -> None:
@@ -25,7 +45,8 @@ class ToolNames:
         self._whole = re.compile(f"[{form.start}][{form.inside}]{{0,{form.longest - 1}}}")
         self._given: dict[str, str] = {}
         self._own: dict[str, str] = {}
-        for name in declared:
+        names = list(declared)
+        for name in [*filter(self._whole.fullmatch, names), *names]:
             self.give(name)
 
     def give(self, name: str) -> str:
@@ -51,10 +72,12 @@ class ToolNames:
         if not re.match(f"[{self._form.start}]", plain):
             plain = f"_{plain}"
         plain = plain[: self._form.longest]
-        if self._is_free(plain):
-            return plain
-        mark = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:8]
-        return f"{plain[: self._form.longest - 9]}_{mark}"
+        seed, made = name, plain
+        while not self._is_free(made):
+            mark = hashlib.sha256(seed.encode(errors="surrogatepass")).hexdigest()[:8]
+            made = f"{plain[: self._form.longest - 9]}_{mark}"
+            seed += "\0"
+        return made
 
 
 def name_there(name: str, renamed: Mapping[str, str]) -> str:

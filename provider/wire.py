@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
@@ -12,17 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .delta import Delta
-    from .part import Conversation, Part, Usage
-    from .route import Route
+    from .handover import Handover
+    from .part import Part, Usage
+    from .target import Target
 
 Wire: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
 
-SPOKEN: tuple[Wire, ...] = ("anthropic", "openai-chat")
-"""The wires in which we can ask; of the others only the answers are read."""
-
-NOT_RUN = "This tool did not run to its end: the step was interrupted."
-"""The result that closes a call which has none: every wire wants one for each call."""
-
+WIRES: tuple[Wire, ...] = get_args(Wire)
 
 class Decoder(Protocol):
     """Reads the events of one attempt, and keeps what it has read."""
@@ -69,13 +65,12 @@ class Decoder(Protocol):
 
 
 class Adapter(Protocol):
-    """One wire that we can ask in: the module that holds every fact about it."""
+    """What spells a request in one wire: a module."""
 
-    @property
-    def PATH(self) -> str:  # noqa: N802
-        """What is appended to the provider's base URL."""
+    def path(self, target: Target) -> str:
+        """Return what is appended to the provider's base URL."""
 
-    def encode(self, conversation: Conversation, route: Route) -> dict[str, Any]:
+    def encode(self, handover: Handover) -> dict[str, Any]:
         """Build the body of the request."""
 
     def headers(self, key: str | None) -> dict[str, str]:

@@ -170,24 +170,29 @@ def run(
     "--scenario", metavar="FILE|DRILL",
     help="What to answer: a file, or the name of a drill; without one, a short text.",
 )  # fmt: skip
+@click.option(
+    "--strict", is_flag=True, help="Refuse what the real APIs refuse, in their own words."
+)
 @as_json
-def stub(*, host: str, port: int, scenario: str | None, is_json: bool) -> int:
+def stub(*, host: str, port: int, scenario: str | None, strict: bool, is_json: bool) -> int:
     """Play model providers on this machine, for drills of other programs.
 
     Every provider is served under /PROVIDER, as /anthropic/v1/messages and
     /openrouter/api/v1/chat/completions. GET /_stub/requests lists what came, GET /_stub/providers
     is what SIDESTEP_PROVIDERS needs to lead here.
     """
-    interrupt.run(lambda: _serve(host, port, scenario, is_json=is_json))
+    interrupt.run(lambda: _serve(host, port, scenario, strict=strict, is_json=is_json))
     return 0
 
 
-async def _serve(host: str, port: int, scenario: str | None, *, is_json: bool) -> None:
+async def _serve(
+    host: str, port: int, scenario: str | None, *, strict: bool, is_json: bool
+) -> None:
     from ..provider.stub import Stub
     from .drill import find_scenario
 
     played = None if scenario is None else find_scenario(scenario)
-    async with Stub(played, host, port) as server:
+    async with Stub(played, host, port, strict=strict) as server:
         if is_json:
             click.echo(json.dumps({"listening": server.url, "providers": server.providers()}))
         else:
@@ -239,6 +244,36 @@ def explain(
         click.echo(json.dumps(found, ensure_ascii=False))
     else:
         show(terminal(), found)
+    return 0
+
+
+@cli.command()
+@click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
+@click.option("--to", "route", type=_Route(), required=True, help="The route to render for.")
+@click.option("--explain", "with_notes", is_flag=True, help="Say what was changed, and why.")
+@as_json
+def render(file: str, *, route: Route, with_notes: bool, is_json: bool) -> int:
+    """Print the request body that a stored conversation becomes on a route.
+
+    FILE is a conversation as fixtures/conversations shows; - is stdin. With --explain follows a
+    line for each thing that was dropped, kept, changed or made up; with --json as well, both are
+    in one object.
+    """
+    from ..provider.conversation import read_conversation
+    from .render import render as render_conversation
+    from .render import show
+
+    content = _content(file)
+    try:
+        conversation = read_conversation(content)
+    except ConfigError as error:
+        raise ConfigError(f"{file!r}: {error}") from None
+    found = render_conversation(conversation, route, os.environ)
+    if is_json:
+        told = found if with_notes else found["body"]
+        click.echo(json.dumps(told, ensure_ascii=False))
+    else:
+        click.echo(show(found, with_notes=with_notes))
     return 0
 
 

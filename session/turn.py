@@ -11,7 +11,10 @@ from .event import TurnEnded, notify
 
 if TYPE_CHECKING:
     from ..provider.client import Client
+    from ..provider.cure import Cure
+    from ..provider.failure import Failure
     from ..provider.part import Part
+    from ..provider.rendering import Rendering
     from .attempt import Attempt
     from .event import Event, Listener
     from .middleware import Sidestep
@@ -53,6 +56,8 @@ class Session:
         self._client = client
         self.on_event = on_event
         self._is_busy = False
+        self._rendering: Rendering | None = None
+        self._cures: dict[Route, tuple[Cure, ...]] = {}
 
     async def turn(self, prompt: str, *, deadline: float | None = None) -> TurnEnded:
         """Answer *prompt*, and say which route did.
@@ -77,10 +82,37 @@ class Session:
             return await self._step(deadline)
         finally:
             self._is_busy = False
+            self._rendering = None
+
+    def _render(self, route: Route) -> Rendering:
+        """Return the request for *route*; a retry sends the same bytes again."""
+        if self._rendering is None or self._rendering.route != route:
+            cures = self._cures.get(route, ())
+            self._rendering = self._client.render(route, self._history(), cures)
+        return self._rendering
+
+    def _repair(self, failure: Failure) -> str | None:
+        """Change the request as *failure* says; None where that changes no byte of it.
+
+        What was cured on a route stays so for this session: it would be refused again.
+        """
+        route, cure, refused = failure.route, failure.cure, self._rendering
+        if route is None or cure is None or refused is None:
+            return None
+        cures = (*self._cures.get(route, ()), cure)
+        changed = self._client.render(route, self._history(), cures)
+        if changed.content == refused.content:
+            return None
+        self._cures[route], self._rendering = cures, changed
+        return str(cure)
 
     async def _step(self, deadline: float | None) -> TurnEnded:
         step = self._middleware.step(
-            self.route, deadline=deadline, serves=self._client.serves, on_event=self.on_event
+            self.route,
+            deadline=deadline,
+            serves=self._client.serves,
+            repair=self._repair,
+            on_event=self.on_event,
         )
         message = Message("assistant", [], route=self.route, requested=self.route)
         self.conversation.messages.append(message)
@@ -100,7 +132,7 @@ class Session:
 
     async def _attempt(self, attempt: Attempt) -> list[Part]:
         """Return the parts of a reply that ended well."""
-        async with self._client.stream(attempt.route, self._history()) as reply:
+        async with self._client.send(self._render(attempt.route)) as reply:
             has_emitted = False
             try:
                 async for delta in reply:

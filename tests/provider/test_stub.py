@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.provider import stub_served
+from sidestep.provider.catalog import catalog
 from sidestep.provider.error import ConfigError, ProviderError
 from sidestep.provider.failure import FailureKind
 from sidestep.provider.part import Reasoning, Text, ToolCall
@@ -579,47 +579,17 @@ async def test_the_stub_says_where_its_providers_are() -> None:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize(
-    ("spoken", "wires"),
-    [
-        pytest.param(
-            ("anthropic", "openai-chat", "openai-responses", "gemini"),
-            {
-                "openai": ("openai-responses", "/openai/v1"),
-                "gemini": ("gemini", "/gemini/v1beta"),
-                "minimax": ("openai-chat", "/minimax/v1"),
-            },
-            id="all wires",
-        ),
-        pytest.param(
-            ("anthropic", "openai-chat"),
-            {"minimax": ("openai-chat", "/minimax/v1")},
-            id="wires in which we cannot ask",
-        ),
-    ],
-)
-async def test_the_stub_lists_the_providers_that_we_can_ask(
-    spoken: tuple[str, ...], wires: dict[str, tuple[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stub_served, "SPOKEN", spoken)
+async def test_the_stub_lists_every_provider_that_we_know_in_its_own_wire() -> None:
     async with Stub() as stub:
         said = stub.providers()
 
-    for name in ("openai", "gemini", "minimax"):
-        wire, base = wires.get(name, (None, ""))
-        given = {"wire": wire, "baseUrl": f"{stub.url}{base}", "apiKeyEnv": None}
-        assert said.get(name) == (given if wire else None)
-
-
-@pytest.mark.asyncio
-async def test_a_scenario_may_name_a_provider_that_we_cannot_ask_in_its_own_wire(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(stub_served, "SPOKEN", ("anthropic", "openai-chat"))
-    async with playing(text="hi") as stub:
-        said = stub.providers()
-
-    assert said["openai"]["wire"] == said["gemini"]["wire"] == "openai-chat"
+    assert {name: wire["wire"] for name, wire in said.items()} == {
+        name: provider.wire for name, provider in catalog().items()
+    }
+    assert said["gemini"]["baseUrl"] == f"{stub.url}/gemini/v1beta"
+    assert said["openai"]["baseUrl"] == f"{stub.url}/openai/v1"
+    assert said["openrouter"]["baseUrl"] == f"{stub.url}/openrouter/api/v1"
+    assert said["zai-anthropic"]["baseUrl"] == f"{stub.url}/zai-anthropic"
 
 
 @pytest.mark.asyncio

@@ -88,7 +88,7 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
         ),
         pytest.param(["run", " ", "--model", "anthropic/x"], {}, 2, "PROMPT is empty", id="empty"),
         pytest.param(
-            ["run", "hi", "--model", "openai/x"], {}, 2, "did you mean 'openai-chat'?", id="near"
+            ["run", "hi", "--model", "opena/x"], {}, 2, "did you mean 'openai'?", id="near"
         ),
         pytest.param(
             ["run", "hi", "--model", "anthropic/x"],
@@ -376,7 +376,8 @@ def test_a_prompt_can_come_from_stdin(tmp_path: Path) -> None:
         )  # fmt: skip
         (request,) = httpx.get(f"{url}/_stub/requests").json()
 
-    assert request["body"]["messages"] == [{"role": "user", "content": "Why?"}]
+    ((part,),) = [message["content"] for message in request["body"]["messages"]]
+    assert (part["type"], part["text"]) == ("text", "Why?")
 
 
 def test_words_of_a_provider_cannot_steer_the_terminal(tmp_path: Path) -> None:

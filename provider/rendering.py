@@ -1,0 +1,78 @@
+"""A conversation as the request that one route gets: its bytes, and what they leave out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import anthropic_request, gemini_request, openai_chat_request, openai_responses_request
+from .cure import cured
+from .handover import hand_over
+from .target import target_of
+from .wire import write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from .catalog import Provider
+    from .cure import Cure
+    from .handover import Note
+    from .part import Conversation
+    from .route import Route
+    from .wire import Adapter, Wire
+
+ADAPTERS: Mapping[Wire, Adapter] = {
+    "anthropic": anthropic_request,
+    "openai-chat": openai_chat_request,
+    "openai-responses": openai_responses_request,
+    "gemini": gemini_request,
+}
+"""What spells a request, for each wire."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendering:
+    """The request for one route, but for the key.
+
+    Args:
+        path: What is appended to the provider's base URL.
+        content: The body.
+        renamed: Names of tools that the provider knows otherwise: its name to the agent's own.
+        notes: What it holds otherwise than the conversation does, and why.
+    """
+
+    provider: Provider
+    route: Route
+    path: str
+    content: bytes
+    renamed: Mapping[str, str]
+    notes: Sequence[Note]
+
+
+def body_of(
+    conversation: Conversation, provider: Provider, route: Route, cures: Iterable[Cure] = ()
+) -> tuple[dict[str, Any], Rendering]:
+    """Return the body for *route* as JSON's own values, and the request that it makes."""
+    target = cured(target_of(provider, route), cures)
+    handover = hand_over(conversation, target)
+    adapter = ADAPTERS[provider.wire]
+    body = adapter.encode(handover)
+    return body, Rendering(
+        provider=provider,
+        route=route,
+        path=adapter.path(target),
+        content=write_json(body),
+        renamed=handover.renamed,
+        notes=handover.notes,
+    )
+
+
+def render(
+    conversation: Conversation, provider: Provider, route: Route, cures: Iterable[Cure] = ()
+) -> Rendering:
+    """Return the request for *route* that goes on with *conversation*.
+
+    Args:
+        cures: What refusals of earlier requests asked to be changed.
+    """
+    return body_of(conversation, provider, route, cures)[1]

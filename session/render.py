@@ -1,0 +1,61 @@
+"""A stored conversation as the request that a route would get, and what that leaves out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ..provider.error import ConfigError
+from ..provider.rendering import body_of
+from .middleware import Sidestep
+from .source import known_providers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..provider.handover import Note
+    from ..provider.part import Conversation
+    from ..provider.route import Route
+
+
+def render(conversation: Conversation, route: Route, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the body for *route*, the path it goes to, and a note for every change, as data.
+
+    Raises:
+        ConfigError: The provider of *route* is not known.
+    """
+    known = known_providers(Sidestep.from_env(environ).config, environ)
+    provider = known.get(route.provider)
+    if provider is None:
+        raise ConfigError(
+            f"{route.provider!r} of {str(route)!r} is no provider that is known: take one of "
+            f"{', '.join(sorted(known))}, or add it to SIDESTEP_PROVIDERS"
+        )
+    body, rendering = body_of(conversation, provider, route)
+    return {
+        "route": str(route),
+        "url": provider.base_url + rendering.path,
+        "body": body,
+        "notes": [_note(note) for note in rendering.notes],
+    }
+
+
+def show(found: Mapping[str, Any], *, with_notes: bool) -> str:
+    """Spell the body for a person, and after it a line for every change."""
+    lines = [json.dumps(found["body"], ensure_ascii=False, indent=2)]
+    if with_notes:
+        lines += ["", *(f"{note['text']}" for note in found["notes"])]
+        if not found["notes"]:
+            lines.append("everything crosses as it is stored")
+    return "\n".join(lines)
+
+
+def _note(note: Note) -> dict[str, Any]:
+    return {
+        "action": note.action,
+        "what": note.what,
+        "why": note.why,
+        "message": note.message,
+        "part": note.part,
+        "text": str(note),
+    }
