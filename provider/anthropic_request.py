@@ -105,7 +105,7 @@ def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
         asked["output_config"] = {"effort": nearest_effort(effort, _efforts(target))}
     elif (budget := min(BUDGETS[effort], max_tokens // 2)) < _LEAST_BUDGET:
         _note(handover, "dropped", "thinking", f"max_tokens of {max_tokens} leaves no room for it")
-    elif _goes_on_without(handover.messages):
+    elif _goes_on_without(handover):
         _note(handover, "dropped", "thinking", "the answer that goes on did not begin with it")
     else:
         asked["thinking"] = {"type": "enabled", "budget_tokens": budget}
@@ -117,23 +117,23 @@ def _efforts(target: Target) -> Sequence[Effort]:
     return EARLIER if target.takes_sampling else EFFORTS
 
 
-def _goes_on_without(messages: Sequence[Message]) -> bool:
+def _goes_on_without(handover: Handover) -> bool:
     """Say whether results of tools come last, for an answer that did not begin with thinking.
 
-    All steps since the user spoke are one answer, and only its first must begin so: with a budget
-    a model thinks before the first step alone. Where the user spoke right after results, either
-    may be taken for the beginning, so that both must begin so.
+    All steps since the user spoke are one answer, and its first must begin with thinking: with a
+    budget a model thinks before the first step alone. A later step that lacks it must be the
+    model's own. Where the user spoke right after results, either step may be taken for the first.
     """
+    messages, route = handover.messages, handover.target.route
     for index in range(len(messages) - 1, -1, -1):
         message, before = messages[index], messages[index - 1] if index else None
-        is_answer = message.role == "assistant"
-        if before is not None and (before.role == "assistant") is is_answer:
+        if message.role != "assistant":
+            if before is None or (before.role == "assistant" and not _has_calls(before)):
+                return False
+        elif isinstance(message.parts[0], Reasoning):
             continue
-        if is_answer:
-            if not isinstance(message.parts[0], Reasoning):
-                return True
-        elif before is None or not _has_calls(before):
-            return False
+        elif message.route != route or before is None or before.role != "assistant":
+            return True
     return False
 
 

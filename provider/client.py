@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     import httpx
+    import httpx2
 
     from .catalog import Provider
     from .cure import Cure
@@ -40,13 +41,13 @@ class Client:
     def __init__(
         self,
         *,
-        http: httpx.AsyncClient | None = None,
+        http: httpx.AsyncClient | httpx2.AsyncClient | None = None,
         providers: Mapping[str, Provider] | None = None,
         environ: Mapping[str, str] = os.environ,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._providers = catalog(providers_from_env(environ)) if providers is None else providers
-        self._http = http
+        self._http: httpx.AsyncClient | None = http  # type: ignore[assignment]
         self._owns_http = http is None
         self._environ = environ
         self._wall_clock = wall_clock

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from .part import Part
+    from .route import Route
     from .target import Target
     from .tool_name import ToolNames
 
@@ -57,7 +58,12 @@ class Crossing:
     def _note(self, action: Action, what: str, why: str, part: int | None = None) -> None:
         self.notes.append(Note(action, what, why, self._message, part))
 
-    def _add(self, role: Literal["system", "user", "assistant"], parts: list[Part]) -> None:
+    def _add(
+        self,
+        role: Literal["system", "user", "assistant"],
+        parts: list[Part],
+        route: Route | None = None,
+    ) -> None:
         """Add a message; instructions that come later are the user's where it must be so."""
         if not parts:
             self._note("dropped", "the message", "nothing is in it that can be sent")
@@ -70,7 +76,7 @@ class Crossing:
             if not self._target.takes_system_later:
                 self._note("changed", "instructions", "here they can stand only as the user's")
                 role = "user"
-        self.messages.append(Message(role, parts))
+        self.messages.append(Message(role, parts, route=route))
         self.origins.append(self._message)
 
     def _said(self, message: Message) -> list[Part]:
@@ -114,7 +120,7 @@ class Crossing:
         parts = self._followed(parts)
         if not (is_own and self._keeps_item_ids(parts, thoughts)):
             parts = self._without_item_ids(parts, is_own=is_own)
-        self._add("assistant", self._complete(parts))
+        self._add("assistant", self._complete(parts), message.route)
         self.messages += shown
         self.origins += [self._message] * len(shown)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .failure import Failure, FailureKind, Stage
 from .rendering import ADAPTERS
+from .vendor import vendor_of
 
 if TYPE_CHECKING:
     import httpx
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from .catalog import Provider
     from .rendering import Rendering
     from .secret import Secret
+
+_BEARERS = frozenset({"openrouter"})
+"""Whose facade of Anthropic's wire takes a key as a bearer's only.
+
+Source: openrouter.ai/docs/guides/coding-agents/claude-code-integration, read on 2026-11-29.
+"""
 
 _UNLIMITED = {"connect": None, "read": None, "write": None, "pool": None}
 
@@ -25,6 +32,15 @@ def missing_key(provider: Provider, secret: Secret) -> Failure | None:
     problem = "is not set" if secret.key is None else "holds characters that no key has"
     message = f"{variable} {problem}: set it to a key of {provider.name}"
     return Failure(kind=FailureKind.AUTH, message=message, status=401, stage=Stage.CONNECT)
+
+
+def _named(provider: Provider, key: str | None) -> dict[str, str]:
+    """Return the headers of the wire, with the key where *provider* looks for it."""
+    headers = ADAPTERS[provider.wire].headers(key)
+    if key is not None and provider.wire == "anthropic" and vendor_of(provider) in _BEARERS:
+        del headers["x-api-key"]
+        headers["authorization"] = f"Bearer {key}"
+    return headers
 
 
 def build_request(
@@ -43,7 +59,7 @@ def build_request(
             "content-type": "application/json",
             "accept": "text/event-stream",
             "accept-encoding": "identity",
-            **ADAPTERS[provider.wire].headers(secret.key),
+            **_named(provider, secret.key),
         },
         # What httpx makes of its `timeout` argument, at a quarter of what the request costs.
         extensions={"timeout": {**_UNLIMITED, "connect": provider.timeouts.connect}},
