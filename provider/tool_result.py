@@ -5,7 +5,7 @@ Source: the providers' references named in `target.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .part import Image, Text
@@ -41,7 +41,7 @@ class Result:
 
     output: Output
     is_error: bool
-    moved: Sequence[Image] = field(default=())
+    moved: Sequence[Image] = ()
     hides_images: bool = False
 
 
@@ -52,7 +52,7 @@ def result_of(call: ToolCall, target: Target) -> Result:
         return Result(UNSAID[call.state], has_failed or call.state != "completed")
     if isinstance(call.output, str):
         return Result(call.output, has_failed)
-    images = [part for part in call.output if isinstance(part, Image)]
+    images = tuple(part for part in call.output if isinstance(part, Image))
     stay = target.images_in_errors if has_failed else target.images_in_results
     said = _said(call.output, target, stay=stay)
     output: Output = said
