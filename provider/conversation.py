@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from .error import ConfigError
 from .part import (
+    AttemptRecord,
     Conversation,
     Effort,
     Image,
@@ -19,6 +20,7 @@ from .part import (
     ToolCall,
     ToolSpec,
     ToolState,
+    Usage,
 )
 from .route import Route
 from .wire import read_json
@@ -71,11 +73,34 @@ class _ToolCall(_Table):
     item_id: str | None = None
 
 
+class _Usage(_Table):
+    input: int | None = None
+    output: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+
+
+class _Attempt(_Table):
+    route: str
+    number: int
+    kind: str | None = None
+    status: int | None = None
+    seconds: float = 0.0
+    waited: float = 0.0
+
+    @field_validator("route")
+    @classmethod
+    def _is_a_route(cls, value: str) -> str:
+        return Route(value)
+
+
 class _Message(_Table):
     role: Literal["system", "user", "assistant"]
     parts: list[Annotated[_Text | _Image | _Reasoning | _ToolCall, Field(discriminator="type")]]
     route: str | None = None
     requested: str | None = None
+    usage: _Usage | None = None
+    attempts: list[_Attempt] = Field(default_factory=list)
 
     @field_validator("route", "requested")
     @classmethod
@@ -89,11 +114,14 @@ class _Tool(_Table):
     input_schema: dict[str, Any] = Field(default_factory=lambda: {"type": "object"})
 
 
+_Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
 class _Settings(_Table):
     max_output_tokens: Annotated[int, Field(gt=0)] | None = None
     reasoning: Effort | None = None
-    temperature: float | None = None
-    top_p: float | None = None
+    temperature: _Number | None = None
+    top_p: _Number | None = None
     tool_choice: str | None = None
     parallel_tool_calls: bool | None = None
     cache_key: str | None = None
@@ -120,15 +148,27 @@ def read_conversation(data: bytes | str) -> Conversation:
         messages = [_message(message) for message in told.messages]
     except ValidationError as error:
         raise ConfigError(_described(error)) from None
-    tools = [ToolSpec(tool.name, tool.description, tool.input_schema) for tool in told.tools]
-    return Conversation(messages, tools, Settings(**told.settings.model_dump()))
+    tools = (ToolSpec(tool.name, tool.description, tool.input_schema) for tool in told.tools)
+    return Conversation(messages, tuple(tools), Settings(**told.settings.model_dump()))
+
+
+def read_message(value: object) -> Message:
+    """Read one message from the values of a file.
+
+    Raises:
+        ConfigError: It is none; the message says where it is wrong.
+    """
+    try:
+        return _message(_Message.model_validate(value))
+    except ValidationError as error:
+        raise ConfigError(_described(error)) from None
 
 
 def conversation_to_json(conversation: Conversation) -> dict[str, Any]:
     """Return *conversation* as the values of a file; what says nothing is left out."""
     whole: dict[str, Any] = {"messages": [message_to_json(m) for m in conversation.messages]}
     if conversation.tools:
-        whole["tools"] = [_said(asdict(tool)) for tool in conversation.tools]
+        whole["tools"] = [_tool_to_json(tool) for tool in conversation.tools]
     settings = _said(asdict(conversation.settings))
     return whole | ({"settings": settings} if settings else {})
 
@@ -139,6 +179,10 @@ def message_to_json(message: Message) -> dict[str, Any]:
     for name, route in (("route", message.route), ("requested", message.requested)):
         if route is not None:
             told[name] = str(route)
+    if message.usage is not None and (usage := _said(asdict(message.usage))):
+        told["usage"] = usage
+    if message.attempts:
+        told["attempts"] = [_attempt_to_json(attempt) for attempt in message.attempts]
     return told | {"parts": [part_to_json(part) for part in message.parts]}
 
 
@@ -166,6 +210,15 @@ def part_to_json(part: Part) -> dict[str, Any]:
             return told | ({"is_error": True} if part.is_error else {}) | _proofs(part)
 
 
+def _attempt_to_json(attempt: AttemptRecord) -> dict[str, Any]:
+    return _said(asdict(attempt)) | {"route": str(attempt.route)}
+
+
+def _tool_to_json(tool: ToolSpec) -> dict[str, Any]:
+    described = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **described, "input_schema": dict(tool.input_schema)}
+
+
 def _output_to_json(output: Output) -> str | list[dict[str, Any]]:
     return output if isinstance(output, str) else [part_to_json(part) for part in output]
 
@@ -181,7 +234,14 @@ def _said(fields: dict[str, Any]) -> dict[str, Any]:
 def _message(told: _Message) -> Message:
     parts = [_part(part) for part in told.parts]
     route, requested = (name and Route(name) for name in (told.route, told.requested))
-    return Message(told.role, parts, route or None, requested or None)
+    return Message(
+        told.role,
+        parts,
+        route or None,
+        requested or None,
+        None if told.usage is None else Usage(**told.usage.model_dump()),
+        tuple(AttemptRecord(**dict(attempt)) for attempt in told.attempts),
+    )
 
 
 def _part(told: _Text | _Image | _Reasoning | _ToolCall) -> Part:
@@ -189,7 +249,8 @@ def _part(told: _Text | _Image | _Reasoning | _ToolCall) -> Part:
         case _Text() | _Image():
             return _shown(told)
         case _Reasoning():
-            return Reasoning(**told.model_dump(exclude={"type"}))
+            fields = told.model_dump(exclude={"type", "details"})
+            return Reasoning(**fields, details=tuple(told.details))
         case _ToolCall():
             output = told.output
             return ToolCall(
@@ -204,9 +265,17 @@ def _shown(told: _Text | _Image) -> Text | Image:
     return Image(told.media_type, told.data)
 
 
+_PROBLEMS = {
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "it should be an object"),
+    "union_tag_not_found": "it has no `type`",
+}
+
+
 def _described(error: ValidationError) -> str:
     """Say where it is wrong; what stands there is not repeated."""
-    first = error.errors(include_url=False)[0]
+    first, *others = error.errors(include_url=False)
+    if first["loc"][-1:] == ("str",) and others and others[0]["type"] != "list_type":
+        first = others[0]  # no text stands there, but a list, in which something is wrong
     where, follows_index = "", False
     for step in first["loc"]:
         if isinstance(step, int):
@@ -221,4 +290,8 @@ def _described(error: ValidationError) -> str:
     if first["type"] == "missing":
         return f"{where} is missing: write it"
     problem = first["msg"].removeprefix("Value error, ").replace("Input should", "it should", 1)
-    return f"{where} is wrong: {problem[:1].lower()}{problem[1:]}"
+    if first["type"] == "union_tag_invalid":
+        problem = f"its `type` should be one of {first['ctx']['expected_tags']}"
+    elif first["loc"][-1:] == ("str",):
+        problem = "it should be a string, or a list of texts and images"
+    return f"{where} is wrong: {_PROBLEMS.get(first['type'], problem)}"

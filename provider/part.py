@@ -95,22 +95,6 @@ Part = ModelPart | Image
 
 
 @dataclass(slots=True)
-class Message:
-    """One message of a conversation.
-
-    Args:
-        route: The route that answered; on a failed step the one that was asked for. None for
-            what the user or the agent wrote.
-        requested: The route that the agent asked for.
-    """
-
-    role: Literal["system", "user", "assistant"]
-    parts: list[Part]
-    route: Route | None = None
-    requested: Route | None = None
-
-
-@dataclass(slots=True)
 class Usage:
     """Tokens, as the provider counted them; None where it did not say."""
 
@@ -118,6 +102,46 @@ class Usage:
     output: int | None = None
     cache_read: int | None = None
     cache_write: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRecord:
+    """What became of one attempt at an answer.
+
+    Args:
+        number: Which attempt of its step it was, from 1.
+        kind: Why it failed, a word of `FailureKind`; None for the one that answered.
+        status: The effective HTTP status of the failure; None where there is none.
+        seconds: How long it took.
+        waited: Seconds that were slept before it.
+    """
+
+    route: Route
+    number: int
+    kind: str | None = None
+    status: int | None = None
+    seconds: float = 0.0
+    waited: float = 0.0
+
+
+@dataclass(slots=True)
+class Message:
+    """One message of a conversation.
+
+    Args:
+        route: The route that answered; on a failed step the one that was asked for. None for
+            what the user or the agent wrote.
+        requested: The route that the agent asked for.
+        usage: What the answer took; None where nobody counted.
+        attempts: Every attempt at the answer, the failed ones as well, in order.
+    """
+
+    role: Literal["system", "user", "assistant"]
+    parts: list[Part]
+    route: Route | None = None
+    requested: Route | None = None
+    usage: Usage | None = None
+    attempts: Sequence[AttemptRecord] = ()
 
 
 @dataclass(slots=True)

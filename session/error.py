@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .attempt import Attempt
 
 
+class StoreError(SidestepError):
+    """A session's store cannot be read or written, or is no store; nothing in it was changed."""
+
+
 class StepFailed(SidestepError):
     """A step ended without an answer.
 
@@ -40,6 +44,10 @@ class FallbackExhausted(StepFailed):
 
 class ContextOverflow(StepFailed):
     """The conversation is too long for the model: compact it, then take the step again."""
+
+
+class BudgetExceeded(StepFailed):
+    """The turn has taken what it may take; no other route would do better."""
 
 
 class FallbackUnsafe(StepFailed):
