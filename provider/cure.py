@@ -6,11 +6,13 @@ request is seen in its bytes. The words in which one is asked for stand in ``fac
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, assert_never
 
-from .target import MISTRAL_IDS, PLACEHOLDER, PLACEHOLDER_SIGNATURE
+from .target import PLACEHOLDER, PLACEHOLDER_SIGNATURE
+from .tool_id import MISTRAL_IDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,10 +81,8 @@ def _changes(target: Target, cure: Cure) -> dict[str, Any]:
         case Change.SIGN_CALLS:
             return {"missing_signature": PLACEHOLDER_SIGNATURE}
         case Change.ADD_REASONING:
-            # Empty will do for most; what is refused again gets a sentence, everywhere.
-            is_first = target.missing_reasoning is None
-            text = "" if is_first else PLACEHOLDER
-            return {"missing_reasoning": text, "reasons_before_calls": is_first}
+            # There is one repair. An empty text will do for some; a sentence does for all.
+            return {"missing_reasoning": PLACEHOLDER, "reasons_before_calls": False}
         case Change.DROP_REASONING_TEXT:
             return {"proof": "none", "missing_reasoning": None}
         case Change.REWRITE_IDS:
@@ -104,7 +104,7 @@ def _changes(target: Target, cure: Cure) -> dict[str, Any]:
         case Change.RENAME_LIMIT:
             return {"token_limit": cure.detail}
         case Change.OMIT:
-            return {"omitted": target.omitted | {cure.detail.partition(".")[0]}}
+            return {"omitted": target.omitted | {re.split(r"[.[]", cure.detail)[0]}}
         case Change.CLOSE_CALLS | Change.DROP_EMPTY | Change.END_WITH_USER:
             return {}  # every request of ours is so already
         case _:

@@ -16,13 +16,21 @@ from typing import TYPE_CHECKING
 from .cure import Change, Cure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from .report import Report
 
 _C = Change
 
-_NAMED = r"[`'\"]?(?P<detail>[A-Za-z][\w.]{0,60})[`'\"]?"
+_NAMED = r"[`'\"]?(?P<detail>[A-Za-z][\w.[\]]{0,60})[`'\"]?"
+
+_THOUGHTS = frozenset({"reasoning_content", "reasoning_details"})
+"""Where reasoning stands in a message; a refusal that names one means all of them."""
+
+_NEEDED = frozenset(
+    {"model", "messages", "input", "contents", "system", "instructions", "tools", "stream"}
+)
+"""Parameters that a request cannot do without; a refusal that names one means something in it."""
 
 # In this order: what stands first is the more telling.
 _BY_CODE = {
@@ -39,24 +47,25 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.DROP_REASONING, r"each thinking block must contain thinking"),
     (
         _C.DROP_REASONING,
-        r"\.signature(?:\.str)?: (?:Input should be a valid string|Field required)",
+        r"\bsignature(?:\.str)?: (?:Input should be a valid string|Field required)",
     ),
     (
         _C.DROP_REASONING,
-        r"encrypted content [^\n]{0,120}could not be (?:verified|decrypted|parsed)",
+        r"encrypted content [^\n]{0,400}could not be (?:verified|decrypted|parsed)",
     ),
     (_C.DROP_REASONING, r"was provided without its required (?:following item|'reasoning' item)"),
     (_C.DROP_REASONING, r"Item with id '[^']{1,80}' not found"),
     (_C.DROP_REASONING, r"Expected an ID that begins with "),
+    (_C.DROP_REASONING, r"Invalid 'input\[\d+\]\.id'|Duplicate item found with id"),
     (
         _C.DROP_REASONING,
         r"(?:Corrupted|Invalid) thought[ _]signature|Thought signature is not valid",
     ),
     (_C.DROP_REASONING, r"thought_?signature'? ?\(TYPE_BYTES\)"),
-    (_C.THINKING_OFF, r"Expected `thinking` or `redacted_thinking`"),
+    (_C.THINKING_OFF, r"Expected .thinking. or .redacted_thinking."),
     (_C.THINKING_OFF, r"Thinking may not be enabled when tool_choice forces tool use"),
     (_C.THINK_ADAPTIVELY, r"thinking\.type\.enabled\W{0,3} is not supported"),
-    (_C.THINK_BY_BUDGET, r"adaptive thinking is not supported"),
+    (_C.THINK_BY_BUDGET, r"adaptive thinking is not supported|not support adaptive thinking"),
     (_C.THINKING_OFF, r"does not support (?:extended )?thinking"),
     (_C.SIGN_CALLS, r"is missing a `?thought_signature"),
     (_C.ADD_REASONING, r"(?:reasoning_content|\.thinking)`? in the thinking mode must be passed"),
@@ -67,8 +76,8 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.REWRITE_IDS, r"\.tool_use(?:_id|\.id): String should "),
     (_C.REWRITE_IDS, r"`tool_use` ids must be unique"),
     (_C.REWRITE_IDS, r"Invalid 'messages\[\d+\]\.(?:tool_calls\[\d+\]\.id|tool_call_id)'"),
-    (_C.REWRITE_IDS, r"Invalid 'input\[\d+\]\.(?:call_)?id'"),
-    (_C.REWRITE_IDS, r"Duplicate (?:tool_call_id|item found with id)"),
+    (_C.REWRITE_IDS, r"Invalid 'input\[\d+\]\.call_id'"),
+    (_C.REWRITE_IDS, r"Duplicate (?:tool_call_id|value for 'messages\[\d+\]\.tool_calls)"),
     (_C.REWRITE_IDS, r"Tool call id [^\n]{0,120}with a length of 9"),
     (_C.BRIDGE_RESULTS, r"Unexpected role 'user' after role 'tool'"),
     (_C.CLOSE_CALLS, r"`tool_use` ids were found without|unexpected `tool_use_id`"),
@@ -87,6 +96,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.UNMARK, r"minimum token count to start caching"),
     (_C.DROP_EMPTY, r"text content blocks must (?:be non-empty|contain non-whitespace)"),
     (_C.DROP_EMPTY, r"must have non-empty content|must not be empty"),
+    (_C.DROP_EMPTY, r"text field in the ContentBlock object [^\n]{0,80}is blank"),
     (_C.DROP_EMPTY, r"Assistant message must have either content or tool_calls"),
     (_C.END_WITH_USER, r"does not support assistant message prefill"),
     (_C.END_WITH_USER, r"cannot end with trailing whitespace|Expected last role "),
@@ -126,15 +136,28 @@ _READ = 1_000
 
 def find_cure(reports: Iterable[Report]) -> Cure | None:
     """Return what the refusal that holds *reports* asks for; None where it names nothing."""
-    for report in reports:
-        for name in ("error_code", "code", "reason"):
-            for word in report.words.get(name, ()):
-                if word in _BY_CODE:
-                    return Cure(_BY_CODE[word])
-        for change, pattern in _BY_TEXT:
-            found = re.search(pattern, report.message[:_READ])
-            if found is not None:
-                return Cure(change, found.groupdict().get("detail") or "")
-        if "extra_forbidden" in report.words.get("type", ()) and report.words.get("param"):
-            return Cure(Change.OMIT, report.words["param"][0].rpartition(".")[2])
-    return None
+    return next((cure for report in reports for cure in _cures(report)), None)
+
+
+def _cures(report: Report) -> Iterator[Cure]:
+    """Go through what *report* asks for, the most telling first."""
+    for name in ("error_code", "code", "reason"):
+        yield from (Cure(_BY_CODE[w]) for w in report.words.get(name, ()) if w in _BY_CODE)
+    for change, pattern in _BY_TEXT:
+        found = re.search(pattern, report.message[:_READ])
+        if found is not None:
+            yield from _named(change, found.groupdict().get("detail") or "")
+    if "extra_forbidden" in report.words.get("type", ()):
+        yield from _named(Change.OMIT, report.word("param").rpartition(".")[2])
+
+
+def _named(change: Change, detail: str) -> Iterator[Cure]:
+    """Return the change with its detail, if one can do without that."""
+    if change is not Change.OMIT:
+        yield Cure(change, detail)
+        return
+    first, *_, last = re.split(r"[.[\]]+", f"{detail}.{detail}")
+    if last in _THOUGHTS:
+        yield Cure(Change.DROP_REASONING_TEXT)
+    elif first and first not in _NEEDED:
+        yield Cure(change, detail)
