@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .complaint import Complaint
 from .model import claude
-from .stub_prefix import blocks_of, listed
+from .stub_prefix import FIRST_PARTY, blocks_of, listed
 from .wire import mapping, string
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from .issuer import Issuer
     from .model import Claude
     from .route import Route
-
-FIRST_PARTY = frozenset({"anthropic", "bedrock"})
-"""Whose API is the real one; every other vendor's is a facade before other models."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from .strict_messages import FIRST_PARTY, Said, bad
-from .stub_prefix import listed
+from .strict_messages import Said, bad
+from .stub_prefix import FIRST_PARTY, listed
 from .wire import mapping
 
 if TYPE_CHECKING:

@@ -4,32 +4,20 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .complaint import Complaint
 from .issuer import Proof
 from .strict_content import Said, unreadable
 from .strict_order import role
+from .stub_signed import content_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 PLACEHOLDERS = frozenset({*WORDS, *(base64.b64encode(word.encode()).decode() for word in WORDS)})
 """What passes for the signature of a call that another model made; some send it in base64."""
-
-
-def content_of(part: Mapping[str, Any], before: str = "") -> object:
-    """Return what a signature on *part* is issued for.
-
-    Args:
-        before: The text that came before it in the same content: the signature of a text is on
-            all of it, however it is cut.
-    """
-    call = part.get("functionCall")
-    if isinstance(call, dict):
-        return ["call", call.get("name"), call.get("args") or {}]
-    return ["text", before + str(part.get("text", ""))]
 
 
 def has_signatures_that_can_be_read(said: Said) -> Complaint | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .issuer import Proof
 from .strict_messages import Said, bad
-from .stub_prefix import REASONING, Bound, blocks_of, listed, reasoning_of
+from .stub_prefix import REASONING, Bound, binds_prefix, blocks_of, listed, reasoning_of
 from .wire import mapping, string
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _signed(said: Said, bound: Bound) -> str | None:
     signature = bound.block.get("signature")
     if said.is_facade and not signature:
         return None
-    prefix = bound.prefix if said.takes.binds_prefix and not said.is_facade else None
+    prefix = bound.prefix if binds_prefix(said.vendor, said.route.model) else None
     match said.issuer.verify(signature, said.route, bound.block["thinking"], prefix):
         case Proof.EDITED if bound.message == _latest(said) and not said.is_facade:
             return MODIFIED

@@ -12,10 +12,11 @@ from urllib.parse import quote
 import anyio
 
 from .scenario import Scenario
+from .strict import complaint
 from .stub_connection import Connection, Reply
 from .stub_received import Received
-from .stub_script import Script, error_script, json_script, script_of
-from .stub_served import SERVED, Endpoint, listed, path_of, place_of
+from .stub_script import Script, complaint_script, error_script, json_script, script_of
+from .stub_served import KNOWN, SERVED, Endpoint, path_of, place_of
 from .stub_socket import Socket, accept, bind, url_host
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .route import Route
     from .stub_connection import Request
     from .stub_wire import Ask
+    from .wire import Wire
 
 BACKLOG = 1024
 
@@ -41,6 +43,8 @@ class Stub:
         scenario: What to answer; None answers every route with a short text.
         host: Where to listen.
         port: 0 takes any that is free.
+        strict: Refuse what the real APIs refuse, in their own words; such a request takes no
+            answer of the scenario.
         timer: Clock to read, in seconds.
 
     Attributes:
@@ -56,6 +60,7 @@ class Stub:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
+        strict: bool = False,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self.scenario = Scenario() if scenario is None else scenario
@@ -63,6 +68,7 @@ class Stub:
         self._host = host
         self._address = host
         self._port = port
+        self._is_strict = strict
         self._timer = timer
         self._started_at = 0.0
         self._asked: Counter[Route] = Counter()
@@ -114,7 +120,7 @@ class Stub:
 
     def providers(self) -> dict[str, dict[str, str | None]]:
         """What ``SIDESTEP_PROVIDERS`` holds to lead an agent here; no key is asked for."""
-        return {name: self._provider(name) for name in self.scenario.providers or listed()}
+        return {name: self._provider(name) for name in self.scenario.providers or KNOWN}
 
     async def wait_for(self, count: int) -> Received:
         """Wait until request number *count* has come, counted from 1; return it."""
@@ -186,8 +192,19 @@ class Stub:
             message = str(error)
             return error_script(endpoint.dialect, 400, request_id=request_id, message=message)
         received.route = ask.route
-        # Whatever refuses a request for what it says belongs here, before it takes an answer.
-        return self._play(ask)
+        refusal = self._refusal(ask, endpoint.wire, request_id)
+        return self._play(ask) if refusal is None else refusal
+
+    def _refusal(self, ask: Ask, wire: Wire, request_id: str) -> Script | None:
+        """What a strict stub says to a request that the real API would refuse."""
+        if not self._is_strict:
+            return None
+        found = complaint(
+            ask.body, route=ask.route, vendor=ask.vendor, wire=wire, issuer=ask.issuer
+        )
+        if found is None:
+            return None
+        return complaint_script(found, ask, wire, request_id=request_id)
 
     def _play(self, ask: Ask) -> Script:
         """Take the next answer of the route; nothing else runs between taking and counting."""

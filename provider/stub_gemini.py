@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from .part import Reasoning, Text, ToolCall
 from .stub_error import error_envelope, to_json
+from .stub_signed import content_of
 from .stub_wire import Ask, Frame, Streamed, parts_of, pieces_of, signature_of, usage_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _response(
 
 def _parts(answer: ModelAnswer, ask: Ask, size: int) -> Iterator[dict[str, object]]:
     """Spell the parts, their text in pieces of *size*; of all calls the first is signed."""
-    signed = _signed(answer, ask)
+    is_signed = False
     for part in parts_of(answer, ask):
         match part:
             case Text():
@@ -83,8 +84,9 @@ def _parts(answer: ModelAnswer, ask: Ask, size: int) -> Iterator[dict[str, objec
                     yield {"text": piece, "thought": True}
             case ToolCall():
                 call = {"name": part.name, "args": part.input, "id": part.id}
-                yield {"functionCall": call, **signed}
-                signed = {}
+                spelled: dict[str, object] = {"functionCall": call}
+                yield spelled if is_signed else {**spelled, **_signed(answer, ask, spelled)}
+                is_signed = True
             case _:
                 assert_never(part)
 
@@ -92,12 +94,12 @@ def _parts(answer: ModelAnswer, ask: Ask, size: int) -> Iterator[dict[str, objec
 def _last(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
     """The empty part at the end, which carries the signature of a text."""
     is_text = bool(answer.text) and not answer.tool_calls
-    return {"text": "", **(_signed(answer, ask) if is_text else {})}
+    return {"text": "", **(_signed(answer, ask, {"text": answer.text}) if is_text else {})}
 
 
-def _signed(answer: ModelAnswer, ask: Ask) -> dict[str, str]:
-    """What a signature adds to its part; an answer is signed without any readable thinking too."""
-    signature = signature_of(answer, ask)
+def _signed(answer: ModelAnswer, ask: Ask, part: Mapping[str, object]) -> dict[str, str]:
+    """What a signature adds to *part*; an answer is signed without any readable thinking too."""
+    signature = signature_of(answer, ask, content_of(part))
     return {"thoughtSignature": signature} if signature else {}
 
 

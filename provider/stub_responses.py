@@ -65,7 +65,7 @@ def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
     return {
         **_response(status, ask),
         "incomplete_details": details,
-        "output": [_item(part, index, ask) for index, part in enumerate(parts_of(answer, ask))],
+        "output": _spelled(parts_of(answer, ask), ask),
         "usage": _usage(answer, ask),
     }
 
@@ -99,22 +99,29 @@ def _opening(ask: Ask) -> Iterator[_Event]:
 
 
 def _items(answer: ModelAnswer, ask: Ask) -> Iterator[_Event]:
-    for index, part in enumerate(parts_of(answer, ask)):
-        item = _item(part, index, ask)
+    parts = parts_of(answer, ask)
+    for index, (part, item) in enumerate(zip(parts, _spelled(parts, ask), strict=True)):
         yield _Event("output_item.added", {"output_index": index, "item": _begun(item)})
         at = {"item_id": item["id"], "output_index": index}
         yield from _deltas(part, at, answer.chunk)
         yield _Event("output_item.done", {"output_index": index, "item": item})
 
 
-def _item(part: ModelPart, index: int, ask: Ask) -> dict[str, object]:
+def _spelled(parts: list[ModelPart], ask: Ask) -> list[dict[str, object]]:
+    """Spell *parts* as items; the id of one that follows reasoning is bound to it."""
+    is_after = any(isinstance(part, Reasoning) for part in parts)
+    return [_item(part, index, ask, is_after) for index, part in enumerate(parts)]
+
+
+def _item(part: ModelPart, index: int, ask: Ask, is_after: bool) -> dict[str, object]:
     match part:
         case Text():
-            kind = {"id": ask.id("msg_", index), "type": "message", "role": "assistant"}
+            item_id = ask.item_id("msg", index, is_after=is_after)
+            kind = {"id": item_id, "type": "message", "role": "assistant"}
             return {**kind, "status": COMPLETED, "content": [_output_text(part.text)]}
         case Reasoning():
             return {
-                "id": ask.id("rs_", index),
+                "id": ask.item_id("rs", index),
                 "type": "reasoning",
                 "summary": [_summary_text(part.text)] if part.text else [],
                 "encrypted_content": part.signature,
@@ -122,7 +129,7 @@ def _item(part: ModelPart, index: int, ask: Ask) -> dict[str, object]:
             }
         case ToolCall():
             return {
-                "id": ask.id("fc_", index),
+                "id": ask.item_id("fc", index, is_after=is_after),
                 "type": "function_call",
                 "status": COMPLETED,
                 "call_id": part.id,

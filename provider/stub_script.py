@@ -24,9 +24,11 @@ from .stub_wire import event
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .complaint import Complaint
     from .stub_answer import Answer, Fault
     from .stub_error import Dialect
     from .stub_wire import Ask, Frame, StubWire
+    from .wire import Wire
 
 JSON = ("content-type", "application/json")
 WIRES: Mapping[Dialect, StubWire] = {
@@ -130,9 +132,19 @@ def error_object_script(
     dialect: Dialect, status: int, error: Mapping[str, object], *, request_id: str
 ) -> Script:
     """Answer with *status* and *error*, in the envelope of the provider."""
-    script = json_script(
-        str(status), error_envelope(dialect, error, request_id=request_id), status=status
-    )
+    body = error_envelope(dialect, error, request_id=request_id)
+    return _identified(json_script(str(status), body, status=status), dialect, request_id)
+
+
+def complaint_script(found: Complaint, ask: Ask, wire: Wire, *, request_id: str) -> Script:
+    """Refuse a request as *found* says, in the shape of the vendor."""
+    body = found.body(vendor=ask.vendor, wire=wire, request_id=request_id)
+    script = json_script(f"{found.status} strict", body, status=found.status)
+    return _identified(script, ask.dialect, request_id)
+
+
+def _identified(script: Script, dialect: Dialect, request_id: str) -> Script:
+    """Name the request that failed, where the provider does."""
     if dialect not in REQUEST_ID:
         return script
     return replace(script, headers=(*script.headers, (REQUEST_ID[dialect], request_id)))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from .issuer import Issuer
 from .part import ModelPart, Reasoning, Text, ToolCall, Usage
 from .stub_error import to_json
+from .stub_item_id import item_id
+from .stub_prefix import binds_prefix, listed, prefix_of
+from .vendor import vendor_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +33,7 @@ class Ask:
         body: All of it, as it was parsed.
         wants_usage: A chat request asked for a chunk with the usage.
         prompt_tokens: How large it is, roughly.
+        issuer: Who makes the proofs on the answer.
     """
 
     route: Route
@@ -39,17 +43,35 @@ class Ask:
     is_stream: bool = True
     wants_usage: bool = True
     prompt_tokens: int = 1
+    issuer: Issuer = field(default_factory=Issuer)
+
+    @property
+    def vendor(self) -> str:
+        """Whose API is asked; one that is not known is its own vendor."""
+        return vendor_named(self.route.provider) or self.route.provider
 
     def id(self, prefix: str, *more: object) -> str:
         """An id that is the same for the same request, and unlike any other."""
         return prefix + self._digest(*more).hex()[:24]
 
-    def signature(self, text: str) -> str:
-        """The proof that the stub issues on reasoning: for this *text*, route and request only."""
-        return base64.b64encode(self._digest("signature", text) * 2).decode()
+    def item_id(self, prefix: str, index: int, *, is_after: bool = False) -> str:
+        """The id of an item of Responses, which says whether reasoning came before it."""
+        nonce = self.id("", "items")
+        return item_id(self.issuer, self.route, prefix, nonce, index, is_after=is_after)
+
+    def signature(self, content: object) -> str:
+        """The proof that the stub issues on *content*: for this route only.
+
+        Where the model binds its thinking, it is good only after this request as well.
+        """
+        is_bound = self.dialect == "anthropic" and binds_prefix(self.vendor, self.route.model)
+        prefix = prefix_of(self.body) if is_bound else None
+        return self.issuer.issue(self.route, content, prefix)
 
     def _digest(self, *more: object) -> bytes:
-        key = "\0".join(map(str, (self.route, self.number, *more)))
+        # How long the conversation is tells apart the answers of two stubs to one agent.
+        length = sum(len(listed(self.body.get(key))) for key in ("messages", "input", "contents"))
+        key = "\0".join(map(str, (self.route, self.number, length, *more)))
         return hashlib.sha256(key.encode(errors="surrogatepass")).digest()
 
 
@@ -114,10 +136,16 @@ class Counts(NamedTuple):
 
 
 def parts_of(answer: ModelAnswer, ask: Ask) -> list[ModelPart]:
-    """The parts of *answer*, with the ids and the signature that it leaves to the stub."""
+    """The parts of *answer*, with the ids and the signature that it leaves to the stub.
+
+    Reasoning of Responses is proved by its encrypted form, which belongs to its id.
+    """
     parts: list[ModelPart] = []
     if answer.reasoning or answer.signature:
-        parts.append(Reasoning(text=answer.reasoning, signature=signature_of(answer, ask)))
+        is_item = ask.dialect == "openai-responses"
+        content = ask.item_id("rs", 0) if is_item else answer.reasoning
+        signature = signature_of(answer, ask, content)
+        parts.append(Reasoning(text=answer.reasoning, signature=signature))
     if answer.text:
         parts.append(Text(answer.text))
     for index, call in enumerate(answer.tool_calls):
@@ -126,9 +154,9 @@ def parts_of(answer: ModelAnswer, ask: Ask) -> list[ModelPart]:
     return parts
 
 
-def signature_of(answer: ModelAnswer, ask: Ask) -> str:
-    """The proof on *answer*: its own, or the one that the stub issues for its reasoning."""
-    return ask.signature(answer.reasoning) if answer.signature is None else answer.signature
+def signature_of(answer: ModelAnswer, ask: Ask, content: object) -> str:
+    """The proof on *answer*: its own, or the one that the stub issues for *content*."""
+    return ask.signature(content) if answer.signature is None else answer.signature
 
 
 def _call_id(index: int, ask: Ask) -> str:

@@ -103,6 +103,7 @@ class DrillFile(_Table):
         config: What a coordinator would set.
         answers: What the stub answers on each route, as in a scenario.
         never_sent: Texts that no request may hold.
+        strict: The stub refuses what the real APIs refuse.
     """
 
     title: str
@@ -112,6 +113,7 @@ class DrillFile(_Table):
     turns: tuple[DrilledTurn, ...] = Field(min_length=1)
     timeouts: Deadlines = Deadlines()
     never_sent: tuple[str, ...] = ()
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,7 @@ async def play(drill: Drill, *, time_scale: float = TIME_SCALE) -> list[PlayedTu
         time_scale: Real seconds that a second of the drill takes; 1 is the real pace.
     """
     clock = ScaledClock(time_scale)
-    async with Stub(drill.scenario, timer=clock.time) as stub:
+    async with Stub(drill.scenario, strict=drill.file.strict, timer=clock.time) as stub:
         environ = _environ(drill, stub, time_scale)
         # Seeded, so that the same drill waits as long every time.
         rng = random.Random(0)  # noqa: S311 - jitter keeps no secret

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sidestep.provider.strict_signature import content_of
+from sidestep.provider.stub_signed import content_of
 
 from .judged import ISSUER, Body, Change, Rule, check, rows
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 SIGNATURE = "EpwITESTsignatureAAAAAAAAAAA"
+SIGNED = asked(GEMINI).signature(["call", "a", {"x": 1}])
 CALLS = [{"id": "c1", "name": "a", "input": {"x": 1}}, {"id": "c2", "name": "b", "input": {"x": 2}}]
 
 
@@ -53,7 +54,11 @@ def parts_in(chunks: Iterable[Any]) -> list[Any]:
         ),
         pytest.param(
             {"tool_calls": CALLS[:1]},
-            [ToolCall("c1", "a", {"x": 1}, signature=asked(GEMINI).signature(""))],
+            [
+                ToolCall(
+                    "c1", "a", {"x": 1}, signature=asked(GEMINI).signature(["call", "a", {"x": 1}])
+                )
+            ],
             id="a call without readable thinking",
         ),
         pytest.param(

@@ -42,15 +42,16 @@ async def test_a_stream_is_read_back_as_the_parts_that_were_meant() -> None:
         response = await ask(stub, RESPONSES)
 
     read, first = decoded(response.content, RESPONSES), asked(RESPONSES)
+    ids = [first.item_id("fc", index, is_after=True) for index in (2, 3)]
     assert read.parts == [
         Reasoning(
             "I think so.",
-            encrypted=first.signature("I think so."),
-            item_id=first.id("rs_", 0),
+            encrypted=first.signature(first.item_id("rs", 0)),
+            item_id=first.item_id("rs", 0),
         ),
-        Text("Hello there", item_id=first.id("msg_", 1)),
-        ToolCall("call_1", "read_file", {"path": "a.py"}, item_id=first.id("fc_", 2)),
-        ToolCall("call_2", "pwd", {}, item_id=first.id("fc_", 3)),
+        Text("Hello there", item_id=first.item_id("msg", 1, is_after=True)),
+        ToolCall("call_1", "read_file", {"path": "a.py"}, item_id=ids[0]),
+        ToolCall("call_2", "pwd", {}, item_id=ids[1]),
     ]
     assert (read.stop, read.model, read.request_id) == ("completed", "gpt-x", first.id("resp_"))
     assert read.usage == Usage(input=10, output=9, cache_read=3, cache_write=0)
@@ -65,7 +66,11 @@ def test_a_call_after_thinking_comes_event_by_event_as_it_was_captured() -> None
         "usage": {"input": 400, "cache_read": 600, "output": 80},
     }
     first = asked(RESPONSES)
-    ids = {"rs_TEST1": first.id("rs_", 0), "fc_TEST1": first.id("fc_", 1), "call_TEST1": "call_1"}
+    ids = {
+        "rs_TEST1": first.item_id("rs", 0),
+        "fc_TEST1": first.item_id("fc", 1, is_after=True),
+        "call_TEST1": "call_1",
+    }
     captured = as_captured("responses_reasoning_function_call", **ids)
     captured[2]["item"]["encrypted_content"] = SIGNATURE[: len(SIGNATURE) // 2]
     captured[-1]["response"]["usage"]["output_tokens_details"]["reasoning_tokens"] = 0

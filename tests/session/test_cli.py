@@ -464,6 +464,20 @@ def test_the_stub_listens_on_loopback_unless_told_otherwise() -> None:
     assert reply.json()["type"] == "message"
 
 
+@pytest.mark.parametrize(("options", "status"), [((), 200), (("--strict",), 400)])
+def test_a_strict_stub_refuses_what_the_real_api_refuses(
+    options: tuple[str, ...], status: int
+) -> None:
+    question = {"role": "user", "content": ""}
+    with stub(*options) as url:
+        reply = httpx.post(
+            f"{url}/anthropic/v1/messages",
+            json={"model": "claude", "max_tokens": 1, "messages": [question]},
+        )
+
+    assert reply.status_code == status
+
+
 def test_a_port_that_is_taken_is_named() -> None:
     with stub() as url:
         port = url.rpartition(":")[2]

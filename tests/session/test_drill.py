@@ -142,6 +142,39 @@ prompt = "hi"
 """
 
 
+FORGED = """
+title = "a signature that the stub did not issue"
+route = "anthropic/claude-sonnet-5"
+strict = true
+[config.fallbackModelsByModel]
+[answers]
+"anthropic/claude-sonnet-5" = [{ reasoning = "Hm", signature = "EqQB", text = "hello" }]
+[[turns]]
+prompt = "hi"
+[[turns]]
+prompt = "and now?"
+"""
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("text", "answered"),
+    [
+        pytest.param(FORGED, ["400 strict", "text"], id="strict"),
+        pytest.param(FORGED.replace("true", "false"), ["text"], id="not strict"),
+    ],
+)
+async def test_a_strict_drill_refuses_what_the_real_api_refuses(
+    tmp_path: Path, text: str, answered: list[str]
+) -> None:
+    path = tmp_path / "forged.toml"
+    path.write_text(text)
+
+    _, turn = await play(Drill.find(str(path)))
+
+    assert [each.answered for each in turn.requests] == answered
+
+
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("expect", "complaint"),
