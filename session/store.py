@@ -19,8 +19,8 @@ class Store(Protocol):
     All methods raise `StoreError` where the store cannot be read or written.
     """
 
-    async def load(self) -> list[Message]:
-        """Return all messages, in order; calls are in the state in which they were kept."""
+    async def load(self) -> dict[int, Message]:
+        """Return all messages by their keys, in order; calls are in the state last kept."""
 
     async def append(self, message: Message) -> int:
         """Keep *message* as the last one; return its key, by which it can be changed."""
@@ -34,9 +34,6 @@ class Store(Protocol):
     async def replace(self, messages: Sequence[Message]) -> list[int]:
         """Keep *messages* in place of all others, at once; return their keys."""
 
-    async def keys(self) -> list[int]:
-        """Return the keys of all messages, in order."""
-
     async def aclose(self) -> None:
         """Let go of what the store holds open; further calls raise `StoreError`."""
 
@@ -48,9 +45,9 @@ class MemoryStore:
         self._messages: dict[int, Message] = {}
         self._next = 0
 
-    async def load(self) -> list[Message]:
-        """Return all messages, in order."""
-        return list(self._messages.values())
+    async def load(self) -> dict[int, Message]:
+        """Return all messages by their keys, in order."""
+        return dict(self._messages)
 
     async def append(self, message: Message) -> int:
         """Keep *message* as the last one."""
@@ -70,10 +67,6 @@ class MemoryStore:
         """Keep *messages* in place of all others."""
         self._messages = {}
         return [await self.append(message) for message in messages]
-
-    async def keys(self) -> list[int]:
-        """Return the keys of all messages, in order."""
-        return list(self._messages)
 
     async def aclose(self) -> None:
         """Do nothing: there is nothing to let go of."""
