@@ -112,7 +112,7 @@ class Attempt:
             step._succeed(self)
             return False
         if isinstance(exc, Exception):
-            return step._fail(self, exc)
+            return await step._fail(self, exc)
         step._abandon(self, exc, is_late=is_past_deadline)
         if is_past_deadline:
             raise past_deadline(step)

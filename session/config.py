@@ -86,7 +86,7 @@ class FallbackConfig(BaseModel):
             known["fallback_models_by_model"] = _usable_siblings(siblings, warnings)
         if "providers" in known:
             known["providers"] = provider_settings(known["providers"], where="providers")
-        warnings += _unhonoured(known)
+        warnings += _without_effect(known)
         return known | {"warnings": tuple(warnings)}
 
 
@@ -175,12 +175,11 @@ def _usable_routes(
     return usable
 
 
-def _unhonoured(known: dict[str, Any]) -> list[ConfigWarning]:
-    """Warn of settings that are read but not yet acted upon."""
-    policy = known.get("move_policy")
-    if policy in {"first_call", "idempotent"}:
-        message = f"`movePolicy` is {policy!r}, which this version does not act upon"
-        return [ConfigWarning("C008", message, "conversations move as with 'rebuild'")]
+def _without_effect(known: dict[str, Any]) -> list[ConfigWarning]:
+    """Warn of settings that do nothing beside the others."""
+    if known.get("idempotent_tools") and known.get("move_policy") != "idempotent":
+        message = "`idempotentTools` is set, but `movePolicy` is not 'idempotent'"
+        return [ConfigWarning("C008", message, "set both, or leave it out")]
     return []
 
 

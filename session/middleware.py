@@ -25,12 +25,13 @@ from .step import Step
 _logger = logging.getLogger("sidestep")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from ..provider.catalog import Provider
     from .clock import Clock
     from .config import FallbackConfig
     from .event import Listener
+    from .past import Past
 
     Classify = Callable[[Exception], Failure | FailureKind | None]
 
@@ -139,6 +140,8 @@ class Sidestep:
         deadline: float | None = None,
         serves: Callable[[Route], bool] | None = None,
         repair: Callable[[Failure], str | None] | None = None,
+        past: Past | None = None,
+        check_move: Callable[[], Awaitable[str | None]] | None = None,
         on_event: Listener | None = None,
     ) -> Step:
         """Return the attempts of one step, to iterate over.
@@ -151,6 +154,9 @@ class Sidestep:
             repair: Called at most once on each route, after a refusal whose `Failure.cure` says
                 what has to change in the request. Says what it changed for the next attempt;
                 None: nothing, so that the step moves or ends. None changes nothing.
+            past: What `movePolicy` asks of the conversation; None: it may always move.
+            check_move: Called before a swap; says why the conversation cannot be moved now, in
+                half a sentence, so that the step ends; None from it lets it move.
             on_event: Called with the events of this step, beside the middleware's own.
 
         Raises:
@@ -160,7 +166,8 @@ class Sidestep:
             raise ValueError(f"`deadline` must be a number of seconds above 0, got {deadline!r}")
         return Step(
             self, Route(route), next(self._numbers),
-            deadline=deadline, serves=serves, repair=repair, on_event=on_event,
+            deadline=deadline, serves=serves, repair=repair,
+            past=past, check_move=check_move, on_event=on_event,
         )  # fmt: skip
 
     def name(self, exc: Exception, route: Route) -> Failure:

@@ -13,6 +13,7 @@ from ..provider.failure import Failure, FailureKind
 from .attempt import Attempt
 from .decision import Limits, Repair, Retry, Standing, Stop, Swap, decide, is_of_a_route
 from .herald import Herald
+from .past import pin
 from .story import past_deadline, what_to_raise
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .event import Listener
     from .herald import Verdict
     from .middleware import Sidestep
+    from .past import Past, Pin
 
 _logger = logging.getLogger("sidestep")
 
@@ -46,6 +48,7 @@ class Step:
     """
 
     __slots__ = (
+        "_check_move",
         "_clock",
         "_config",
         "_current",
@@ -53,6 +56,8 @@ class Step:
         "_is_over",
         "_middleware",
         "_next",
+        "_past",
+        "_pin",
         "_repair",
         "_repaired",
         "_serves",
@@ -77,6 +82,8 @@ class Step:
         deadline: float | None,
         serves: Callable[[Route], bool] | None,
         repair: Callable[[Failure], str | None] | None,
+        past: Past | None,
+        check_move: Callable[[], Awaitable[str | None]] | None,
         on_event: Listener | None,
     ) -> None:
         self._middleware = middleware
@@ -85,6 +92,9 @@ class Step:
         self._config: FallbackConfig | None = None
         self._serves = serves
         self._repair = repair
+        self._past = past
+        self._pin: Pin | None = None
+        self._check_move = check_move
         self._repaired: set[Route] = set()
         self.herald = Herald(number, middleware.on_event, on_event)
         self.limits: Limits = middleware.limits
@@ -142,10 +152,13 @@ class Step:
         middleware = self._middleware
         self._config = middleware.config
         self.limits = middleware.limits
-        if self._config is not None:
+        self._pin = pin(self._past, self._config)
+        if self._pin is not None and self._past is not None:
+            self._current = self._past.route or self.requested
+        elif self._config is not None:
             siblings = self._config.fallback_models_by_model
             self._current = self.degraded.healthy(self.requested, siblings, self._serves)
-            self._tried = {self._current}
+        self._tried = {self._current}
         self.herald.step_started(self.requested, self._current)
         if self._current != self.requested and self.herald.is_heard:
             is_degraded = self.degraded.is_degraded(self.requested)
@@ -202,7 +215,7 @@ class Step:
         else:
             self._end(_describe(exc))
 
-    def _fail(self, attempt: Attempt, exc: Exception) -> bool:
+    async def _fail(self, attempt: Attempt, exc: Exception) -> bool:
         """Take what an attempt raised; True if another attempt follows it.
 
         Raises:
@@ -220,6 +233,8 @@ class Step:
         if is_unsafe or is_interrupted:
             # The route is degraded as if every retry and swap were spent.
             decision = self._decide(attempt, failure, is_last=True)
+        elif isinstance(decision, Swap):
+            decision = await self._held_back(decision)
         match decision:
             case Retry():
                 self._end_probe(attempt, "none")
@@ -237,7 +252,8 @@ class Step:
                 self._cool(attempt, failure, decision.cooldown)
             case _:
                 assert_never(decision)
-        error = what_to_raise(self, exc, decision, is_unsafe=is_unsafe, is_cut=is_interrupted)
+        tool = attempt.tool if is_unsafe else self._pinned_tool(decision)
+        error = what_to_raise(self, exc, decision, unsafe_tool=tool, is_cut=is_interrupted)
         self._end(_describe(error))
         if error is exc:
             return False
@@ -253,12 +269,33 @@ class Step:
             retries=limits.retries if is_last else self.retries,
             swaps=limits.swaps if is_last else self.swaps,
             sibling=candidate.route,
-            sibling_is_healthy=candidate.is_available,
+            # Where it may not move, retries here are all there is.
+            sibling_is_healthy=candidate.is_available and self._pin is None,
             is_probe=attempt._probe is not None,
             resets_in=_seconds_until(failure.reset_at),
             repair=None if is_last or attempt.tool else self._change_for(failure),
         )
         return decide(failure, standing, limits)
+
+    async def _held_back(self, swap: Swap) -> Swap | Stop:
+        """Return *swap* where the conversation may move, else a stop that degrades as it would.
+
+        Asked only now: most steps never move.
+        """
+        if self._pin is not None:
+            return Stop(why=self._pin.why, cooldown=swap.cooldown)
+        if self._check_move is None:
+            return swap
+        try:
+            why = await self._check_move()
+        except BaseException as error:
+            self._end(_describe(error))
+            raise
+        return swap if why is None else Stop(why=why, cooldown=swap.cooldown)
+
+    def _pinned_tool(self, stop: Stop) -> str | None:
+        """Return the tool for whose sake the conversation did not move, if it was that."""
+        return self._pin.tool if self._pin is not None and stop.why == self._pin.why else None
 
     def _change_for(self, failure: Failure) -> str | None:
         """Ask the agent, once on each route, what it can change after *failure*."""

@@ -18,20 +18,22 @@ if TYPE_CHECKING:
 
 
 def what_to_raise(
-    step: Step, exc: Exception, stop: Stop, *, is_unsafe: bool, is_cut: bool
+    step: Step, exc: Exception, stop: Stop, *, unsafe_tool: str | None, is_cut: bool
 ) -> Exception:
     """Return what the agent is to catch: *exc*, its own, where that tells enough.
 
     Args:
-        is_unsafe: A tool had run, and it was not for *stop* that no attempt follows.
+        unsafe_tool: The tool that had run, where that is why no attempt follows.
         is_cut: Output was shown that cannot be taken back.
     """
     attempt = step.attempts[-1]
-    if is_unsafe and attempt.tool is not None:
-        story = tell(step.attempts, f"the tool {attempt.tool!r} had run", step.degraded)
+    if unsafe_tool is not None:
+        is_here = unsafe_tool == attempt.tool
+        why = f"the tool {unsafe_tool!r} had run" if is_here else stop.why
+        story = tell(step.attempts, why, step.degraded)
         message = f"{story}; go on with a new step that sees its result, lest it runs twice"
         return FallbackUnsafe(
-            message, tool=attempt.tool, requested=step.requested, attempts=step.attempts
+            message, tool=unsafe_tool, requested=step.requested, attempts=step.attempts
         )
     if is_cut:
         why = "its output was shown, and `onPartial` is 'interrupt'"

@@ -148,8 +148,8 @@ def test_an_entry_that_cannot_be_used_is_left_out_with_a_warning(
             id="two spellings",
         ),
         pytest.param(
-            {"movePolicy": "first_call"}, "C008", "`movePolicy` is 'first_call'",
-            id="a setting not acted upon yet",
+            {"idempotentTools": ["read"]}, "C008", "`movePolicy` is not 'idempotent'",
+            id="a setting that another would have to go with",
         ),
     ],
 )  # fmt: skip
