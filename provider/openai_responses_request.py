@@ -91,8 +91,16 @@ def _content(parts: Sequence[Part]) -> Iterator[Item]:
 
 
 def _answer(text: Text) -> Item:
+    """Spell what was answered as the item that it was, or without an id as a plain message.
+
+    Source: without an id a list of ``output_text`` is refused by servers that check requests by
+    the types of the openai package,
+    github.com/MiaAI-Lab/DeepSeek-v4-Flash-DSpark-2x-DGX-Spark/issues/138.
+    """
+    if text.item_id is None:
+        return {"type": "message", "role": "assistant", "content": text.text}
     content = [{"type": "output_text", "text": text.text, "annotations": []}]
-    known = {} if text.item_id is None else {"id": text.item_id, "status": "completed"}
+    known = {"id": text.item_id, "status": "completed"}
     return {"type": "message", **known, "role": "assistant", "content": content}
 
 

@@ -64,8 +64,8 @@ def answer(*parts: Part, route: Route = GPT) -> Message:
 
 
 def said(text: str, **known: str) -> dict[str, Any]:
-    content = [{"type": "output_text", "text": text, "annotations": []}]
-    return {"type": "message", **known, "role": "assistant", "content": content}
+    item = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", **known, "role": "assistant", "content": item if known else text}
 
 
 def call(id_: str, arguments: str = "{}", **known: str) -> dict[str, Any]:
@@ -393,6 +393,6 @@ def test_texts_and_schemas_are_not_copied() -> None:
     items = body["input"]
     assert body["instructions"] is text
     assert items[0]["content"][0]["text"] is text
-    assert items[1]["content"][0]["text"] is text
+    assert items[1]["content"] is text
     assert items[3]["output"] is output
     assert body["tools"][0]["parameters"]["properties"] is READ.input_schema["properties"]
