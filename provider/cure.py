@@ -81,6 +81,8 @@ def _changes(target: Target, cure: Cure) -> dict[str, Any]:
         case Change.SIGN_CALLS:
             return {"missing_signature": PLACEHOLDER_SIGNATURE}
         case Change.ADD_REASONING:
+            if target.is_chained or target.wire in {"gemini", "openai-responses"}:
+                return {}  # where reasoning is proved none can be made up
             # There is one repair. An empty text will do for some; a sentence does for all.
             return {"missing_reasoning": PLACEHOLDER, "reasons_before_calls": False}
         case Change.DROP_REASONING_TEXT:

@@ -473,6 +473,10 @@ CHANGES = [
         {"omitted": frozenset({"stop"})},
         id="parameter that is a list",
     ),
+    *(
+        pytest.param(route, Cure(C.ADD_REASONING), {}, id=f"no reasoning for {route}")
+        for route in (CLAUDE, "openai/gpt-5.1", "gemini/gemini-3-pro")
+    ),
     pytest.param(CLAUDE, Cure(C.CLOSE_CALLS), {}, id="calls, which are closed"),
     pytest.param(CLAUDE, Cure(C.DROP_EMPTY), {}, id="empty text, which is dropped"),
     pytest.param(CLAUDE, Cure(C.END_WITH_USER), {}, id="the end, which is the user's"),
