@@ -129,6 +129,20 @@ def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
 @click.option(
     "--deadline", type=_Seconds(min=0, min_open=True), help="Seconds after which to give up."
 )
+@click.option(
+    "--workspace",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Give the model tools to read, write and run things in this folder.",
+)
+@click.option("--yes", is_flag=True, help="Do not ask before a tool writes or runs something.")
+@click.option(
+    "--session",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep the conversation in this file.",
+)
+@click.option("--resume", is_flag=True, help="Go on with the conversation in the --session file.")
 @click.option("--no-stream", is_flag=True, help="Print the answer only once it is complete.")
 @as_json
 def run(
@@ -138,6 +152,10 @@ def run(
     system: str | None,
     max_output_tokens: int | None,
     deadline: float | None,
+    workspace: Path | None,
+    yes: bool,
+    session: Path | None,
+    resume: bool,
     no_stream: bool,
     is_json: bool,
 ) -> int:
@@ -149,14 +167,20 @@ def run(
     configuration is read from SIDESTEP_FALLBACK_CONFIG, other providers from SIDESTEP_PROVIDERS.
     """
     from .console import take_turn
+    from .desk import Desk
 
+    if resume and session is None:
+        raise click.UsageError("--resume needs --session FILE: name the file to go on with")
+    if yes and workspace is None:
+        raise click.UsageError("--yes needs --workspace DIR: without one there are no tools")
     if prompt == "-":
         prompt = sys.stdin.read()
     if not prompt.strip():
         raise click.UsageError("PROMPT is empty: write what the model is to do, or - for stdin")
+    desk = Desk(workspace=workspace, is_trusted=yes, session=session, is_resumed=resume)
     return take_turn(
         prompt, route, os.environ, system=system, max_output_tokens=max_output_tokens,
-        deadline=deadline, is_streamed=not no_stream, is_json=is_json,
+        deadline=deadline, desk=desk, is_streamed=not no_stream, is_json=is_json,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import click
@@ -18,18 +18,24 @@ from ..provider.client import Client
 from ..provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.error import ProviderError
 from . import interrupt
-from .error import StepFailed
+from .compaction import Summary
+from .desk import Desk
+from .error import StepFailed, StoreError
 from .event import (
     AttemptFailed,
     AttemptStarted,
     CandidateSkipped,
+    Compacted,
     PartsRetracted,
     ProbeEnded,
     ProbeStarted,
+    Repaired,
     RouteDegraded,
     StepEnded,
     StepStarted,
     Swapped,
+    ToolRunEnded,
+    ToolRunStarted,
     TurnEnded,
     Waiting,
     to_json,
@@ -41,9 +47,12 @@ from .turn import Session
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..provider.part import Output
     from ..provider.route import Route
     from .event import Event, Listener
 
+_BRIEF = 60
+"""Characters of a tool's arguments that a notice shows."""
 # The control characters of ASCII and Latin-1, but for the tab and the ends of lines.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
@@ -56,13 +65,15 @@ def take_turn(
     system: str | None = None,
     max_output_tokens: int | None = None,
     deadline: float | None = None,
+    desk: Desk | None = None,
     is_streamed: bool = True,
     is_json: bool = False,
 ) -> int:
     """Answer *prompt*, and return the exit status.
 
     Raises:
-        ConfigError: The providers in the environment are wrong.
+        ConfigError: The providers in the environment are wrong, or the workspace or the file of
+            the session cannot be used.
         click.UsageError: The provider of *route* is not known.
         KeyboardInterrupt: The person pressed Ctrl-C; the connection is closed.
     """
@@ -78,16 +89,24 @@ def take_turn(
         )
 
     printer = _print_json if is_json else Printer(is_streamed=is_streamed)
+    desk = Desk() if desk is None else desk
+    tools = desk.tools(environ, providers)
 
     async def turn() -> None:
         output = _Output(printer)
-        async with Client(providers=providers, environ=environ) as client:
+        async with (
+            desk.open_store() as store,
+            Client(providers=providers, environ=environ) as client,
+        ):
             session = Session(
                 route,
                 middleware=middleware,
                 client=client,
-                system=system,
+                system=system or desk.instructions,
+                tools=tools,
+                store=store,
                 max_output_tokens=max_output_tokens,
+                compact=Summary(),
                 on_event=output,
             )
             with output.scope:
@@ -97,7 +116,7 @@ def take_turn(
 
     try:
         interrupt.run(turn)
-    except (ProviderError, StepFailed, TimeoutError) as error:
+    except (ProviderError, StepFailed, StoreError, TimeoutError) as error:
         if not is_json:
             click.echo(f"Error: {printable(_told(error))}", err=True)
         return 1
@@ -147,6 +166,17 @@ def printable(text: str) -> str:
     return _CONTROL.sub("�", text)
 
 
+def _brief(arguments: Mapping[str, Any]) -> str:
+    """Say in half a line what a tool was asked for."""
+    said = ", ".join(str(value).partition("\n")[0] for value in arguments.values())
+    return said if len(said) <= _BRIEF else f"{said[: _BRIEF - 1]}…"
+
+
+def _reason(output: Output | None) -> str:
+    said = output.partition("\n")[0] if isinstance(output, str) else ""
+    return f" ({said})" if said else ""
+
+
 class Printer:
     """Print text as it comes, and a notice of whatever delays or moves it.
 
@@ -159,6 +189,7 @@ class Printer:
         self._is_terminal = sys.stdout.isatty()
         self._is_mid_line = False
         self._has_shown = False
+        self._asked: dict[str, Mapping[str, Any]] = {}
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -166,7 +197,15 @@ class Printer:
                 if self._is_streamed:
                     self._write(event.text)
             case ToolCallEnded():
-                self._note(f"the model calls {event.name!r}, but this command has no tools")
+                self._asked[event.id] = event.input
+            case ToolRunStarted():
+                self._note(f"{event.name} {_brief(self._asked.get(event.id, {}))}")
+            case ToolRunEnded() if event.state != "completed":
+                self._note(f"{event.name}: {event.state}{_reason(event.output)}")
+            case Compacted():
+                self._note(
+                    f"the conversation was too long: {event.before} messages became a summary"
+                )
             case TurnEnded():
                 self._end(event)
             case AttemptStarted():
@@ -184,11 +223,13 @@ class Printer:
             case Swapped():
                 count = f"swap {event.swaps} of {event.max_swaps}"
                 self._note(f"switched to {event.route}, {count} ({event.failure})")
+            case Repaired():
+                self._note(f"asking {event.route} once more: {event.change} ({event.failure})")
             case ProbeStarted():
                 self._note(f"trying {event.route} again after its cooldown")
             case (
                 AttemptFailed() | CandidateSkipped() | ProbeEnded() | StepEnded() | StepStarted()
-                | ReasoningDelta() | ToolCallStarted()
+                | ReasoningDelta() | ToolCallStarted() | ToolRunEnded()
             ):  # fmt: skip
                 pass
 

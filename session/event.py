@@ -17,6 +17,7 @@ from ..provider.failure import Failure
 _logger = logging.getLogger("sidestep")
 
 if TYPE_CHECKING:
+    from ..provider.part import Output, ToolState
     from ..provider.route import Route
     from .degraded import Obstacle
 
@@ -148,6 +149,37 @@ class StepEnded:
 
 
 @dataclass(slots=True)
+class ToolRunStarted:
+    """The tool that a call names has begun."""
+
+    id: str
+    name: str
+
+
+@dataclass(slots=True)
+class ToolRunEnded:
+    """A tool has ended.
+
+    Args:
+        state: ``completed``, ``error`` or ``interrupted``.
+        output: What it said; None after an interruption.
+    """
+
+    id: str
+    name: str
+    state: ToolState
+    output: Output | None
+
+
+@dataclass(slots=True)
+class Compacted:
+    """A conversation that was too long was made shorter; the numbers are of its messages."""
+
+    before: int
+    after: int
+
+
+@dataclass(slots=True)
 class TurnEnded:
     """The agent hands back.
 
@@ -177,13 +209,14 @@ EngineEvent = (
     | ProbeEnded
     | StepEnded
 )
-Event = EngineEvent | Delta | TurnEnded
+Event = EngineEvent | Delta | ToolRunStarted | ToolRunEnded | Compacted | TurnEnded
 Listener = Callable[[Event], None]
 
 __all__ = [
     "AttemptFailed",
     "AttemptStarted",
     "CandidateSkipped",
+    "Compacted",
     "Delta",
     "EngineEvent",
     "Event",
@@ -200,6 +233,8 @@ __all__ = [
     "TextDelta",
     "ToolCallEnded",
     "ToolCallStarted",
+    "ToolRunEnded",
+    "ToolRunStarted",
     "TurnEnded",
     "Waiting",
     "notify",
@@ -218,10 +253,17 @@ def notify(listener: Listener, event: Event) -> None:
 def to_json(event: Event) -> dict[str, Any]:
     """Return *event* as plain data, its class name under ``event``."""
     pairs = ((field.name, getattr(event, field.name)) for field in fields(event))
-    return {"event": type(event).__name__} | {
-        name: _failure_to_json(value) if isinstance(value, Failure) else value
-        for name, value in pairs
-    }
+    return {"event": type(event).__name__} | {name: _value_to_json(value) for name, value in pairs}
+
+
+def _value_to_json(value: object) -> object:
+    if isinstance(value, Failure):
+        return _failure_to_json(value)
+    if isinstance(value, list):  # what a tool said, with pictures in it
+        from ..provider.conversation import part_to_json
+
+        return [part_to_json(part) for part in value]
+    return value
 
 
 def _failure_to_json(failure: Failure) -> dict[str, Any]:

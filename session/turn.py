@@ -1,41 +1,72 @@
-"""A conversation over our own client: the engine's loop round a streamed reply."""
+"""A conversation over our own client: the loop of steps, and the tools between them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..provider.part import Conversation, Message, Settings, Text
+import anyio
+
+from ..provider.part import AttemptRecord, Conversation, Message, Settings, Text, ToolCall
 from ..provider.route import Route
-from .event import TurnEnded, notify
+from .error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
+from .event import Compacted, TurnEnded, notify
+from .reply_reader import ReplyReader
+from .request import Requests
+from .store import MemoryStore
+from .tool_run import ToolRun
+from .transcript import UNSTARTED, Transcript
+from .turn_stream import stream_turn
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+    from contextlib import AbstractAsyncContextManager
+
     from ..provider.client import Client
-    from ..provider.cure import Cure
-    from ..provider.failure import Failure
-    from ..provider.part import Part
-    from ..provider.rendering import Rendering
-    from .attempt import Attempt
+    from ..provider.part import Effort
     from .event import Event, Listener
     from .middleware import Sidestep
+    from .request import Cures
+    from .step import Step
+    from .store import Store
+    from .tool import Tool
+
+    Compact = Callable[["Session"], Awaitable[bool]]
+
+MAX_STEPS = 1_000
+"""Steps of one turn, unless told otherwise: an agent that calls tools for ever has to end."""
+_AT_ONCE = 1e-9
+"""Seconds to a deadline that has passed already."""
 
 
 class Session:
-    """One conversation, and the loop that goes on with it.
+    """One conversation, and the loop that goes on with it: steps, until none calls a tool.
 
-    An attempt's parts reach the conversation only once its stream has ended well, so that
-    nothing of a failed attempt is ever kept or sent.
+    An answer's parts reach the conversation only once its stream has ended well, so that nothing
+    of a failed attempt is ever kept or sent. Every part is in the store before anything depends
+    on it, and a tool that was begun is never run again.
 
     Args:
         route: The route to ask for, ``provider/model``.
         middleware: What retries and swaps; share one between all sessions.
         client: What sends the requests; share one as well.
-        system: Instructions that stand before the conversation.
-        max_output_tokens: Longest answer, in tokens; None leaves it to the provider.
+        system: Instructions that stand before the conversation; those in the store go before.
+        tools: What the model may call, `Tool`s or bare functions.
+        store: Where the conversation is kept; None keeps it in memory. It is left open.
+        max_output_tokens: Longest answer of one step, in tokens; None leaves it to the provider.
+        reasoning: How much the model is to think; None leaves it to the model.
+        max_steps: Steps that one turn may take.
+        eager: Start a tool as soon as its call is closed, while the answer still comes. Where the
+            stream then fails, the step is not tried again: what has run stays, and a new step
+            goes on from it.
+        compact: Called when the conversation is too long for the model, to make it shorter; says
+            whether it did. None ends the turn with `ContextOverflow`. See `Summary`.
         on_event: Called with every event of every turn. What it raises is logged.
 
     Raises:
-        ValueError: *route* is not written ``provider/model``.
+        ValueError: *route* is not written ``provider/model``, or two tools have one name.
     """
 
     def __init__(
@@ -45,25 +76,46 @@ class Session:
         middleware: Sidestep,
         client: Client,
         system: str | None = None,
+        tools: Iterable[Tool | Callable[..., object]] = (),
+        store: Store | None = None,
         max_output_tokens: int | None = None,
+        reasoning: Effort | None = None,
+        max_steps: int = MAX_STEPS,
+        eager: bool = False,
+        compact: Compact | None = None,
         on_event: Listener | None = None,
     ) -> None:
         self.route = Route(route)
-        self.conversation = Conversation(settings=Settings(max_output_tokens=max_output_tokens))
-        if system:
-            self.conversation.messages.append(Message("system", [Text(system)]))
+        self.on_event = on_event
+        self.transcript = Transcript(MemoryStore() if store is None else store)
         self._middleware = middleware
         self._client = client
-        self.on_event = on_event
+        self._system = system
+        self._tools = _named(tools)
+        self._settings = Settings(
+            max_output_tokens=max_output_tokens,
+            reasoning=reasoning,
+            cache_key=os.urandom(8).hex(),
+        )
+        self._max_steps = max_steps
+        self._eager = eager
+        self._compact = compact
+        self._run = ToolRun(self._tools, self.transcript, self._tell)
+        self._steering: list[str] = []
+        self._cures: Cures = {}
         self._is_busy = False
-        self._rendering: Rendering | None = None
-        self._cures: dict[Route, tuple[Cure, ...]] = {}
+
+    @property
+    def conversation(self) -> Conversation:
+        """What a request goes on with: what was said so far, the tools and the settings."""
+        specs = [tool.spec for tool in self._tools.values()]
+        return Conversation(self.transcript.messages, specs, self._settings)
 
     async def turn(self, prompt: str, *, deadline: float | None = None) -> TurnEnded:
         """Answer *prompt*, and say which route did.
 
-        Where this raises, the conversation keeps the prompt, and an empty answer that names
-        the requested route.
+        Where this raises, the conversation keeps the prompt, what tools did, and for a step that
+        failed an empty answer that names the requested route and every attempt.
 
         Args:
             deadline: Seconds from now after which the turn raises `TimeoutError`.
@@ -71,85 +123,214 @@ class Session:
         Raises:
             RuntimeError: Another turn of this session is running.
             ProviderError: The route failed, and there was no sibling to try.
-            StepFailed: The siblings failed as well, or the conversation is too long.
+            StepFailed: The siblings failed as well, the conversation is too long, or the turn
+                has taken all its steps.
+            StoreError: The store cannot be read or written.
             TimeoutError: The deadline has passed.
         """
         if self._is_busy:
             raise RuntimeError("a turn of this session is running: wait for it, or open another")
         self._is_busy = True
+        progress = _Progress(self.route)
         try:
-            self.conversation.messages.append(Message("user", [Text(prompt)]))
-            return await self._step(deadline)
-        finally:
-            self._is_busy = False
-            self._rendering = None
-
-    def _render(self, route: Route) -> Rendering:
-        """Return the request for *route*; a retry sends the same bytes again."""
-        if self._rendering is None or self._rendering.route != route:
-            cures = self._cures.get(route, ())
-            self._rendering = self._client.render(route, self._history(), cures)
-        return self._rendering
-
-    def _repair(self, failure: Failure) -> str | None:
-        """Change the request as *failure* says; None where that changes no byte of it.
-
-        What was cured on a route stays so for this session: it would be refused again.
-        """
-        route, cure, refused = failure.route, failure.cure, self._rendering
-        if route is None or cure is None or refused is None:
-            return None
-        cures = (*self._cures.get(route, ()), cure)
-        changed = self._client.render(route, self._history(), cures)
-        if changed.content == refused.content:
-            return None
-        self._cures[route], self._rendering = cures, changed
-        return str(cure)
-
-    async def _step(self, deadline: float | None) -> TurnEnded:
-        step = self._middleware.step(
-            self.route,
-            deadline=deadline,
-            serves=self._client.serves,
-            repair=self._repair,
-            on_event=self.on_event,
-        )
-        message = Message("assistant", [], route=self.route, requested=self.route)
-        self.conversation.messages.append(message)
-        try:
-            async for attempt in step:
-                async with attempt:
-                    message.parts = await self._attempt(attempt)
+            deadline_at = self._deadline_at(deadline)
+            await self._begin(prompt)
+            await self._steps(progress, deadline_at)
         except BaseException as exc:
             error = {"class": type(exc).__name__, "message": str(exc)}
-            self._tell(TurnEnded("", self.route, self.route, error))
+            # What was answered is shown, also where it could not be kept.
+            text = progress.text if isinstance(exc, StoreError) else ""
+            self._tell(TurnEnded(text, progress.route, self.route, error))
             raise
-        message.route = step.route
-        text = "".join(part.text for part in message.parts if isinstance(part, Text))
-        ended = TurnEnded(text, step.route, self.route)
+        finally:
+            self._is_busy = False
+        ended = TurnEnded(progress.text, progress.route, self.route)
         self._tell(ended)
         return ended
 
-    async def _attempt(self, attempt: Attempt) -> list[Part]:
-        """Return the parts of a reply that ended well."""
-        async with self._client.send(self._render(attempt.route)) as reply:
-            has_emitted = False
-            try:
-                async for delta in reply:
-                    if not has_emitted:
-                        has_emitted = True
-                        attempt.emitted()
-                    self._tell(delta)
-            finally:
-                if has_emitted:
-                    attempt.emitted(reply.parts)
-            return reply.parts
+    def stream(
+        self, prompt: str, *, deadline: float | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
+        """Answer *prompt*, and give the events of the turn to iterate over as they come.
 
-    def _history(self) -> Conversation:
-        """Return the conversation up to the answer that is being made."""
-        messages = self.conversation.messages[:-1]
-        return replace(self.conversation, messages=messages)
+        The last one is `TurnEnded`; what ended the turn otherwise is raised where the block ends.
+        Leaving the block early cancels the turn.
+
+        Raises:
+            Exception: As `turn`, when the block ends.
+        """
+        return stream_turn(self, prompt, deadline=deadline)
+
+    def steer(self, text: str) -> None:
+        """Say *text* to the model after its present step; at rest it opens the next turn."""
+        self._steering.append(text)
+
+    async def side_call(
+        self,
+        prompt: str,
+        *,
+        messages: Sequence[Message] | None = None,
+        route: str | None = None,
+        max_output_tokens: int | None = None,
+    ) -> str:
+        """Return the answer to *prompt* about the conversation, of which nothing is kept.
+
+        It takes a step of its own in the same engine, and does not move this session's.
+
+        Args:
+            messages: What stands before the prompt; None: the conversation.
+            route: The route to ask for; None: the session's.
+
+        Raises:
+            ProviderError: The route failed, and there was no sibling to try.
+            StepFailed: The siblings failed as well, or it is too long.
+        """
+        before = self.transcript.messages if messages is None else messages
+        conversation = Conversation(
+            [*before, Message("user", [Text(prompt)])],
+            [tool.spec for tool in self._tools.values()] if messages is None else (),
+            replace(self._settings, max_output_tokens=max_output_tokens, tool_choice="none"),
+        )
+        requests = Requests(self._client, conversation, self._cures)
+        step = self._middleware.step(
+            self.route if route is None else route,
+            serves=self._client.serves,
+            repair=requests.repair,
+        )
+        return await step.run(lambda attempt: requests.text(attempt.route))
+
+    def _deadline_at(self, deadline: float | None) -> float | None:
+        return None if deadline is None else self._middleware.clock.time() + deadline
+
+    async def _begin(self, prompt: str) -> None:
+        """Keep the prompt, and before the first one the instructions."""
+        await self.transcript.load()
+        if self._system and not self.transcript.messages:
+            await self.transcript.append(Message("system", [Text(self._system)]))
+        await self._say_steering()
+        await self.transcript.append(Message("user", [Text(prompt)]))
+
+    async def _say_steering(self) -> bool:
+        said = bool(self._steering)
+        while self._steering:
+            await self.transcript.append(Message("user", [Text(self._steering.pop(0))]))
+        return said
+
+    async def _steps(self, progress: _Progress, deadline_at: float | None) -> None:
+        """Take steps until one calls no tool and nobody has said anything since."""
+        for _ in range(self._max_steps):
+            message = await self._step_that_fits(progress, deadline_at)
+            had_calls = any(isinstance(part, ToolCall) for part in message.parts)
+            await self._run_calls(message, deadline_at)
+            if not await self._say_steering() and not had_calls:
+                return
+        raise BudgetExceeded(
+            f"the turn has taken {self._max_steps} steps and still calls tools: raise `max_steps`, "
+            "or say what is missing",
+            requested=self.route,
+            attempts=(),
+        )
+
+    async def _run_calls(self, message: Message, deadline_at: float | None) -> None:
+        left = None if deadline_at is None else deadline_at - self._middleware.clock.time()
+        try:
+            with anyio.move_on_after(left) as scope:
+                await self._run.run_all(message)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.transcript.close_calls(message, output=UNSTARTED)
+        if scope.cancelled_caught:
+            raise TimeoutError("the turn's deadline has passed while its tools ran")
+
+    async def _step_that_fits(self, progress: _Progress, deadline_at: float | None) -> Message:
+        """Take a step; where the conversation is too long, make it shorter first, twice at most."""
+        for _ in range(2):
+            try:
+                return await self._step(progress, deadline_at)
+            except ContextOverflow:
+                if self._compact is None:
+                    raise
+                before = len(self.transcript.messages)
+                if not await self._compact(self):
+                    raise
+                self._tell(Compacted(before, len(self.transcript.messages)))
+        return await self._step(progress, deadline_at)
+
+    async def _step(self, progress: _Progress, deadline_at: float | None) -> Message:
+        """Return the answer to the conversation, which has it by then."""
+        message = Message("assistant", [], route=self.route, requested=self.route)
+        said = replace(self.conversation, messages=list(self.transcript.messages))
+        requests = Requests(self._client, said, self._cures)
+        clock = self._middleware.clock
+        step = self._middleware.step(
+            self.route,
+            deadline=None if deadline_at is None else max(deadline_at - clock.time(), _AT_ONCE),
+            serves=self._client.serves,
+            repair=requests.repair,
+            past=self.transcript.past,
+            check_move=self._check_store,
+            on_event=self.on_event,
+        )
+        reader = ReplyReader(message, self.transcript, self._run if self._eager else None)
+        try:
+            async for attempt in step:
+                async with attempt, self._client.send(requests.render(attempt.route)) as reply:
+                    await reader.read(reply, attempt, self._tell)
+        except BaseException as exc:
+            message.attempts = _records(step)
+            with anyio.CancelScope(shield=True), suppress(StoreError):
+                await reader.keep_failed()
+            if isinstance(exc, FallbackUnsafe) and reader.has_run:
+                progress.route = message.route or self.route
+                return message  # a new step sees what the tools said
+            progress.route = self.route
+            raise
+        message.route = progress.route = step.route
+        message.attempts = _records(step)
+        progress.text = "".join(part.text for part in message.parts if isinstance(part, Text))
+        await reader.keep()
+        return message
+
+    async def _check_store(self) -> str | None:
+        """Say why the conversation cannot be moved: what was said could not be read again."""
+        try:
+            await self.transcript.store.load()
+        except StoreError as error:
+            return f"the session's store cannot be read ({error})"
+        return None
 
     def _tell(self, event: Event) -> None:
         if self.on_event is not None:
             notify(self.on_event, event)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a turn has come: what its last step said, and where."""
+
+    route: Route
+    text: str = ""
+
+
+def _named(tools: Iterable[Tool | Callable[..., object]]) -> dict[str, Tool]:
+    given = list(tools)
+    if not given:
+        return {}
+    from .tool import tools_by_name
+
+    return dict(tools_by_name(given))
+
+
+def _records(step: Step) -> tuple[AttemptRecord, ...]:
+    """Say of every attempt of *step* what became of it."""
+    return tuple(
+        AttemptRecord(
+            route=attempt.route,
+            number=attempt.number,
+            kind=None if attempt.failure is None else str(attempt.failure.kind),
+            status=None if attempt.failure is None else attempt.failure.status,
+            seconds=attempt.seconds,
+            waited=attempt.waited,
+        )
+        for attempt in step.attempts
+    )

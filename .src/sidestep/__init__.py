@@ -6,25 +6,60 @@ async for attempt in middleware.step("openrouter/anthropic/claude-sonnet-5"):
         reply = await my_own_call(attempt.route.provider, attempt.route.model, messages)
 """
 
-from .provider.client import Client
-from .provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from .provider.error import ConfigError, ProviderError, SidestepError
-from .provider.failure import Failure, FailureKind
-from .provider.route import Route
-from .session.attempt import Attempt
-from .session.config import FallbackConfig
-from .session.degraded import DegradedRoutes
+from .provider.client import (
+    Client,
+)
+from .provider.delta import (
+    ReasoningDelta,
+    TextDelta,
+    ToolCallEnded,
+    ToolCallStarted,
+)
+from .provider.error import (
+    ConfigError,
+    ProviderError,
+    SidestepError,
+)
+from .provider.failure import (
+    Failure,
+    FailureKind,
+)
+from .provider.part import (
+    Image,
+    Message,
+    Reasoning,
+    Text,
+    ToolCall,
+)
+from .provider.route import (
+    Route,
+)
+from .session.attempt import (
+    Attempt,
+)
+from .session.compaction import (
+    Summary,
+)
+from .session.config import (
+    FallbackConfig,
+)
+from .session.degraded import (
+    DegradedRoutes,
+)
 from .session.error import (
+    BudgetExceeded,
     ContextOverflow,
     FallbackExhausted,
     FallbackUnsafe,
     StepFailed,
+    StoreError,
     StreamInterrupted,
 )
 from .session.event import (
     AttemptFailed,
     AttemptStarted,
     CandidateSkipped,
+    Compacted,
     Event,
     PartsRetracted,
     ProbeEnded,
@@ -34,21 +69,47 @@ from .session.event import (
     StepEnded,
     StepStarted,
     Swapped,
+    ToolRunEnded,
+    ToolRunStarted,
     TurnEnded,
     Waiting,
 )
-from .session.middleware import Sidestep
-from .session.retry import RetryPolicy
-from .session.source import load_config
-from .session.step import Step
-from .session.turn import Session
+from .session.middleware import (
+    Sidestep,
+)
+from .session.past import (
+    Past,
+)
+from .session.retry import (
+    RetryPolicy,
+)
+from .session.source import (
+    load_config,
+)
+from .session.sqlite_store import (
+    SqliteStore,
+)
+from .session.step import (
+    Step,
+)
+from .session.store import (
+    MemoryStore,
+)
+from .session.tool import (
+    Tool,
+)
+from .session.turn import (
+    Session,
+)
 
 __all__ = [
     "Attempt",
     "AttemptFailed",
     "AttemptStarted",
+    "BudgetExceeded",
     "CandidateSkipped",
     "Client",
+    "Compacted",
     "ConfigError",
     "ContextOverflow",
     "DegradedRoutes",
@@ -58,10 +119,15 @@ __all__ = [
     "FallbackConfig",
     "FallbackExhausted",
     "FallbackUnsafe",
+    "Image",
+    "MemoryStore",
+    "Message",
     "PartsRetracted",
+    "Past",
     "ProbeEnded",
     "ProbeStarted",
     "ProviderError",
+    "Reasoning",
     "ReasoningDelta",
     "Repaired",
     "RetryPolicy",
@@ -70,15 +136,23 @@ __all__ = [
     "Session",
     "Sidestep",
     "SidestepError",
+    "SqliteStore",
     "Step",
     "StepEnded",
     "StepFailed",
     "StepStarted",
+    "StoreError",
     "StreamInterrupted",
+    "Summary",
     "Swapped",
+    "Text",
     "TextDelta",
+    "Tool",
+    "ToolCall",
     "ToolCallEnded",
     "ToolCallStarted",
+    "ToolRunEnded",
+    "ToolRunStarted",
     "TurnEnded",
     "Waiting",
     "load_config",

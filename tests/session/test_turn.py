@@ -3,59 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import anyio
-import httpx
 import pytest
 
 import sidestep
-from sidestep import Client, ProviderError, Route, Session, Sidestep, StreamInterrupted
-from sidestep.provider.catalog import catalog, providers_from_env
+from sidestep import ProviderError, Route, Session, StreamInterrupted
 from sidestep.provider.part import Reasoning, Text
-from sidestep.provider.scenario import Scenario
-from sidestep.provider.stub import Stub
-from sidestep.session.event import Event
 from sidestep.session.judge import shown
 
-from ..virtual import VirtualClock
-
-A, B = Route("openrouter/anthropic/claude-sonnet-5"), Route("anthropic/claude-sonnet-5")
+from .outage import A, B, Outage
 
 pytestmark = pytest.mark.asyncio
 
 HALF = {"reasoning": "Half a thought.", "signature": "EqQBhalf", "text": "Half an answer, and more"}
-
-
-class Outage:
-    """A stub, a middleware configured by the coordinator's variable, and a session before it."""
-
-    def __init__(self, answers: Mapping[Route, Any], **settings: Any) -> None:
-        config = {"fallbackModelsByModel": {A: B, B: A}, "maxUpstreamRetryAttempts": 0}
-        self.environ = {"SIDESTEP_FALLBACK_CONFIG": json.dumps(config | settings)}
-        self.stub = Stub(Scenario.parse({"answers": dict(answers)}))
-        self.events: list[Event] = []
-        self.clock = VirtualClock()
-
-    async def __aenter__(self) -> Outage:
-        await self.stub.__aenter__()
-        self.environ["SIDESTEP_PROVIDERS"] = json.dumps(self.stub.providers())
-        self.http = httpx.AsyncClient(trust_env=False)
-        self.client = Client(http=self.http, providers=catalog(providers_from_env(self.environ)))
-        self.middleware = Sidestep.from_env(self.environ, clock=self.clock)
-        self.session = Session(
-            A, middleware=self.middleware, client=self.client, on_event=self.events.append
-        )
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.http.aclose()
-        await self.stub.__aexit__(None, None, None)
-
-    @property
-    def asked(self) -> list[Route | None]:
-        return [received.route for received in self.stub.requests]
 
 
 async def test_an_answer_is_kept_with_the_route_that_gave_it() -> None:

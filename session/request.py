@@ -1,0 +1,64 @@
+"""The requests of one step: each route's own, sent again as it was, and repaired where refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..provider.part import Text
+
+if TYPE_CHECKING:
+    from ..provider.client import Client
+    from ..provider.cure import Cure
+    from ..provider.failure import Failure
+    from ..provider.part import Conversation
+    from ..provider.rendering import Rendering
+    from ..provider.route import Route
+
+    Cures = dict[Route, tuple[Cure, ...]]
+
+
+class Requests:
+    """What is sent in one step.
+
+    Args:
+        conversation: What every attempt goes on with; it does not change while the step lasts.
+        cures: What was cured on each route. It stays so for the session, for it would be refused
+            again; what is cured here is added.
+    """
+
+    def __init__(self, client: Client, conversation: Conversation, cures: Cures) -> None:
+        self._client = client
+        self._conversation = conversation
+        self._cures = cures
+        self._last: Rendering | None = None
+
+    def render(self, route: Route) -> Rendering:
+        """Return the request for *route*; a retry sends the same bytes again."""
+        if self._last is None or self._last.route != route:
+            self._last = None  # it may be large
+            cures = self._cures.get(route, ())
+            self._last = self._client.render(route, self._conversation, cures)
+        return self._last
+
+    async def text(self, route: Route) -> str:
+        """Ask *route*, and return the text of its answer.
+
+        Raises:
+            ProviderError: There is no whole answer.
+        """
+        async with self._client.send(self.render(route)) as reply:
+            async for _ in reply:
+                pass
+            return "".join(part.text for part in reply.parts if isinstance(part, Text))
+
+    def repair(self, failure: Failure) -> str | None:
+        """Change the request as *failure* says; None where that changes no byte of it."""
+        route, cure, refused = failure.route, failure.cure, self._last
+        if route is None or cure is None or refused is None:
+            return None
+        cures = (*self._cures.get(route, ()), cure)
+        changed = self._client.render(route, self._conversation, cures)
+        if changed.content == refused.content:
+            return None
+        self._cures[route], self._last = cures, changed
+        return str(cure)

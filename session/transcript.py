@@ -1,0 +1,130 @@
+"""The conversation of one session, in memory and in its store alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import anyio
+
+from ..provider.part import ToolCall
+from .past import Past
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..provider.part import Message
+    from .store import Store
+
+UNSTARTED = "This call was not run: the turn ended before it began."
+
+
+class Transcript:
+    """What was said so far; a message is here only once the store has it.
+
+    Attributes:
+        messages: All of them, in order.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.messages: list[Message] = []
+        self._keys: list[int] = []
+        self._is_loaded = False
+        self._holds_calls = False
+
+    async def load(self) -> None:
+        """Read what the store has, once; a call that was under way is closed for good.
+
+        It may have run, in part or in full, and is never run again.
+
+        Raises:
+            StoreError: The store cannot be read, or not be written.
+        """
+        if self._is_loaded:
+            return
+        known = await self.store.load()
+        self.messages, self._keys = list(known.values()), list(known)
+        self._holds_calls = any(map(_has_calls, self.messages))
+        for message in self.messages[-1:]:  # what came before it was sent with every call closed
+            await self.close_calls(message)
+        self._is_loaded = True
+
+    async def append(self, message: Message) -> None:
+        """Keep *message* as the last one.
+
+        Raises:
+            StoreError: The store cannot be written; the message is not here either.
+        """
+        with anyio.CancelScope(shield=True):  # what is kept must be known to be
+            key = await self.store.append(message)
+            self.messages.append(message)
+            self._keys.append(key)
+        self._holds_calls = self._holds_calls or _has_calls(message)
+
+    async def change(self, message: Message, *, index: int, call: ToolCall) -> None:
+        """Keep *call* in place of the one that is part number *index* of *message*.
+
+        What has happened is kept also while the turn is being cancelled.
+        """
+        with anyio.CancelScope(shield=True):
+            await self.store.save_part(self._key(message), index, call)
+            message.parts[index] = call
+
+    async def rewrite(self, message: Message) -> None:
+        """Keep *message* as it is now; it was kept before with other parts."""
+        with anyio.CancelScope(shield=True):
+            await self.store.rewrite(self._key(message), message)
+        self._holds_calls = self._holds_calls or _has_calls(message)
+
+    async def replace(self, messages: Sequence[Message]) -> None:
+        """Keep *messages* in place of all others."""
+        with anyio.CancelScope(shield=True):
+            self._keys = await self.store.replace(messages)
+            self.messages = list(messages)
+        self._holds_calls = any(map(_has_calls, messages))
+
+    async def close_calls(self, message: Message, *, output: str | None = None) -> None:
+        """Close every call of *message* that has no result: it is not going to be run again.
+
+        Args:
+            output: What the model is told of those that had not begun; None: that it is unknown.
+        """
+        for index, part in enumerate(message.parts):
+            if not isinstance(part, ToolCall) or part.state not in ("pending", "running"):
+                continue
+            told = output if part.state == "pending" else None
+            closed = replace(part, state="interrupted", output=told, is_error=True)
+            await self.change(message, index=index, call=closed)
+
+    @property
+    def past(self) -> Past:
+        """What `movePolicy` asks of the conversation."""
+        return Past(
+            holds_calls=self._holds_calls,
+            tools_run=_names_since_the_user(self.messages),
+            route=next((m.route for m in reversed(self.messages) if m.route is not None), None),
+        )
+
+    def _key(self, message: Message) -> int:
+        """Return the key of *message*, which is nearly always the last one."""
+        for place in range(len(self.messages) - 1, -1, -1):
+            if self.messages[place] is message:
+                return self._keys[place]
+        raise LookupError("the message is not in this conversation")
+
+
+def _has_calls(message: Message) -> bool:
+    return any(isinstance(part, ToolCall) for part in message.parts)
+
+
+def _names_since_the_user(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the tools that were run since the user last spoke, each once."""
+    names: dict[str, None] = {}
+    for message in reversed(messages):
+        if message.role == "user":
+            break
+        for part in message.parts:
+            if isinstance(part, ToolCall) and part.state != "pending":
+                names[part.name] = None
+    return tuple(names)

@@ -1,0 +1,400 @@
+"""A turn with tools: each call is run once, each result kept, and each step says who answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from sidestep import (
+    BudgetExceeded,
+    Compacted,
+    Event,
+    FallbackUnsafe,
+    MemoryStore,
+    Message,
+    PartsRetracted,
+    ProviderError,
+    Reasoning,
+    RouteDegraded,
+    Session,
+    StepFailed,
+    StoreError,
+    Summary,
+    Text,
+    Tool,
+    ToolCall,
+    ToolRunEnded,
+    ToolRunStarted,
+    TurnEnded,
+)
+
+from .outage import A, B, Outage
+
+pytestmark = pytest.mark.asyncio
+
+READ = {"name": "read", "input": {"path": "a.py"}}
+WRITE = {"name": "write", "input": {"path": "a.py"}}
+DONE = {"text": "Done."}
+
+
+class Tools:
+    """Two tools, and what was asked of them."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.began = anyio.Event()
+        self.may_end = anyio.Event()
+        self.may_end.set()
+
+    async def read(self, path: str) -> str:
+        """Read a file."""
+        return await self._run("read", path)
+
+    async def write(self, path: str) -> str:
+        """Write a file."""
+        return await self._run("write", path)
+
+    async def _run(self, name: str, path: str) -> str:
+        self.ran.append(f"{name} {path}")
+        self.began.set()
+        await self.may_end.wait()
+        return f"{name} {path}: ok"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"tools": [Tool(self.read, is_parallel=True), self.write]}
+
+
+def calls(message: Message) -> list[tuple[str, str, object]]:
+    """Say of each call its tool, its state and what came of it."""
+    return [(p.name, p.state, p.output) for p in message.parts if isinstance(p, ToolCall)]
+
+
+def answers(session: Session) -> list[Message]:
+    return [m for m in session.conversation.messages if m.role == "assistant"]
+
+
+def of(events: list[Event], *kinds: type) -> list[Any]:
+    return [event for event in events if isinstance(event, kinds)]
+
+
+async def test_steps_are_taken_until_none_calls_a_tool() -> None:
+    tools = Tools()
+    answered = [{"tool_calls": [READ, WRITE]}, {"tool_calls": [WRITE]}, DONE]
+    async with Outage({A: answered, B: DONE}, session=tools.options) as outage:
+        ended = await outage.session.turn("Mend it.")
+        second = outage.stub.requests[1].body
+
+    assert ended == TurnEnded("Done.", A, A)
+    assert tools.ran == ["read a.py", "write a.py", "write a.py"]
+    assert [calls(message) for message in answers(outage.session)] == [
+        [("read", "completed", "read a.py: ok"), ("write", "completed", "write a.py: ok")],
+        [("write", "completed", "write a.py: ok")],
+        [],
+    ]
+    assert isinstance(second, dict)
+    results = [m["content"] for m in second["messages"] if m["role"] == "tool"]
+    assert [str(result) for result in results if "read a.py: ok" in str(result)]
+    assert [type(e).__name__ for e in of(outage.events, ToolRunStarted, ToolRunEnded)] == [
+        "ToolRunStarted", "ToolRunEnded", "ToolRunStarted", "ToolRunEnded",
+        "ToolRunStarted", "ToolRunEnded",
+    ]  # fmt: skip
+
+
+async def test_a_step_that_fails_inside_a_call_runs_nothing_and_is_answered_elsewhere() -> None:
+    tools = Tools()
+    half = {"reasoning": "Hm.", "tool_calls": [WRITE], "after": 2, "error": 503}
+    async with Outage({A: [{"tool_calls": [READ]}, half], B: [{"tool_calls": [WRITE]}, DONE]},
+                      session=tools.options) as outage:  # fmt: skip
+        ended = await outage.session.turn("Mend it.")
+
+    assert tools.ran == ["read a.py", "write a.py"]
+    assert ended.route == B
+    assert [(m.route, m.requested, len(m.attempts)) for m in answers(outage.session)] == [
+        (A, A, 1), (B, A, 2), (B, A, 1),
+    ]  # fmt: skip
+    kinds = [attempt.kind for attempt in answers(outage.session)[1].attempts]
+    assert kinds == ["server_error", None]
+
+
+@pytest.mark.parametrize(
+    ("call", "state", "told"),
+    [
+        pytest.param(
+            {"name": "nope", "input": {}}, "error", "There is no tool 'nope'", id="unknown"
+        ),
+        pytest.param({"name": "read", "input": {}}, "error", "path", id="an argument is missing"),
+    ],
+)
+async def test_a_call_that_cannot_be_run_is_told_to_the_model(
+    call: dict[str, Any], state: str, told: str
+) -> None:
+    async with Outage({A: [{"tool_calls": [call]}, DONE]}, session=Tools().options) as outage:
+        ended = await outage.session.turn("Mend it.")
+
+    assert ended.text == "Done."
+    ((_, was, output),) = calls(answers(outage.session)[0])
+    assert was == state
+    assert told in str(output)
+
+
+async def test_what_is_said_meanwhile_goes_between_two_steps() -> None:
+    tools = Tools()
+    async with Outage({A: [{"tool_calls": [READ]}, DONE]}, session=tools.options) as outage:
+        outage.session.on_event = lambda event: (
+            outage.session.steer("Hurry.") if isinstance(event, ToolRunStarted) else None
+        )
+        await outage.session.turn("Mend it.")
+
+    roles = [message.role for message in outage.session.conversation.messages]
+    assert roles == ["user", "assistant", "user", "assistant"]
+
+
+async def test_a_turn_that_calls_tools_for_ever_ends_with_its_steps() -> None:
+    tools = Tools()
+    options = {**tools.options, "max_steps": 3}
+    async with Outage({A: [{"tool_calls": [READ]}]}, session=options) as outage:
+        with pytest.raises(BudgetExceeded, match="3 steps"):
+            await outage.session.turn("Mend it.")
+
+    assert len(tools.ran) == 3
+
+
+async def test_an_eager_tool_that_ran_in_a_failed_answer_keeps_its_result_and_runs_once() -> None:
+    tools = Tools()
+    broken = {"reasoning": "Hm.", "tool_calls": [WRITE, READ], "after": 3, "error": 503}
+    options = {**tools.options, "eager": True}
+    async with Outage({B: [broken], A: DONE}, route=B, session=options) as outage:
+        ended = await outage.session.turn("Mend it.")
+
+    assert tools.ran == ["write a.py"]
+    assert ended == TurnEnded("Done.", A, B)
+    first, last = answers(outage.session)
+    assert calls(first) == [("write", "completed", "write a.py: ok")]
+    assert [part.text for part in first.parts if isinstance(part, Reasoning)] == ["Hm."]
+    assert (first.route, first.requested, last.route) == (B, B, A)
+    assert [event.route for event in of(outage.events, RouteDegraded)] == [B]
+    assert len(of(outage.events, PartsRetracted)) == 1
+    assert outage.asked == [B, A]
+
+
+async def test_an_eager_tool_begins_before_the_answer_has_ended() -> None:
+    tools = Tools()
+    tools.may_end = anyio.Event()
+    seen: list[str] = []
+
+    def listen(event: Event) -> None:
+        seen.append(type(event).__name__)
+        if type(event).__name__ == "StepEnded":
+            tools.may_end.set()
+
+    answer = {"tool_calls": [READ, READ]}
+    options = {**tools.options, "eager": True}
+    async with Outage({B: [answer, DONE]}, route=B, session=options) as outage:
+        outage.session.on_event = listen
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(outage.session.turn, "Mend it.")
+                await tools.began.wait()
+                tools.may_end.set()
+
+    assert seen.index("ToolRunStarted") < seen.index("StepEnded")
+    assert tools.ran == ["read a.py", "read a.py"]
+
+
+async def test_a_cancelled_tool_is_joined_and_the_conversation_goes_on() -> None:
+    tools = Tools()
+    tools.may_end = anyio.Event()
+    async with Outage({A: [{"tool_calls": [WRITE, READ]}, DONE]}, session=tools.options) as outage:
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(outage.session.turn, "Mend it.")
+                await tools.began.wait()
+                tasks.cancel_scope.cancel()
+        assert calls(answers(outage.session)[0]) == [
+            ("write", "interrupted", None),
+            ("read", "interrupted", "This call was not run: the turn ended before it began."),
+        ]
+        ended = await outage.session.turn("Go on.")
+
+    assert ended.text == "Done."
+    assert tools.ran == ["write a.py"]
+    assert outage.middleware.degraded.snapshot() == {}
+
+
+class FailingStore(MemoryStore):
+    """A store that a test breaks."""
+
+    def __init__(self, *, fails: Callable[[str], bool]) -> None:
+        super().__init__()
+        self.fails = fails
+
+    async def append(self, message: Message) -> int:
+        if self.fails(f"append {message.role}"):
+            raise StoreError("the disk is full")
+        return await super().append(message)
+
+    async def save_part(self, key: int, index: int, part: Any) -> None:
+        if self.fails(f"save {part.state}"):
+            raise StoreError("the disk is full")
+        await super().save_part(key, index, part)
+
+    async def load(self) -> dict[int, Message]:
+        if self.fails("load"):
+            raise StoreError("the disk is gone")
+        return await super().load()
+
+
+async def test_a_tool_whose_call_cannot_be_kept_does_not_run() -> None:
+    tools = Tools()
+    store = FailingStore(fails=lambda what: what == "save running")
+    async with Outage({A: [{"tool_calls": [WRITE]}]},
+                      session={**tools.options, "store": store}) as outage:  # fmt: skip
+        with pytest.raises(StoreError, match="disk is full"):
+            await outage.session.turn("Mend it.")
+
+    assert tools.ran == []
+
+
+async def test_an_answer_that_cannot_be_kept_is_shown() -> None:
+    store = FailingStore(fails=lambda what: what == "append assistant")
+    async with Outage({A: {"text": "hello"}}, session={"store": store}) as outage:
+        with pytest.raises(StoreError, match="disk is full"):
+            await outage.session.turn("hi")
+
+    (ended,) = of(outage.events, TurnEnded)
+    assert (ended.text, ended.route) == ("hello", A)
+    assert ended.error == {"class": "StoreError", "message": "the disk is full"}
+
+
+async def test_where_the_store_cannot_be_read_a_step_does_not_move_but_its_route_is_degraded() -> (
+    None
+):
+    loads = iter([False, True])
+    store = FailingStore(fails=lambda what: what == "load" and next(loads))
+    async with Outage({A: {"status": 503}, B: DONE}, session={"store": store}) as outage:
+        with pytest.raises(ProviderError) as caught:
+            await outage.session.turn("hi")
+        assert list(outage.middleware.degraded.snapshot()) == [A]
+
+    assert outage.asked == [A]
+    assert "store cannot be read (the disk is gone)" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked", "error"),
+    [
+        pytest.param({}, [A, A, B], None, id="rebuild"),
+        pytest.param({"movePolicy": "first_call"}, [A, A], ProviderError, id="first call"),
+        pytest.param(
+            {"movePolicy": "idempotent", "idempotentTools": ["read"]}, [A, A, B], None,
+            id="idempotent, listed",
+        ),
+        pytest.param(
+            {"movePolicy": "idempotent", "idempotentTools": ["write"]}, [A, A], FallbackUnsafe,
+            id="idempotent, not listed",
+        ),
+    ],
+)  # fmt: skip
+async def test_the_policy_says_whether_a_conversation_with_calls_moves(
+    settings: dict[str, Any], asked: list[str], error: type[Exception] | None
+) -> None:
+    tools = Tools()
+    answered = {A: [{"tool_calls": [READ]}, {"status": 503}], B: DONE}
+    async with Outage(answered, session=tools.options, **settings) as outage:
+        if error is None:
+            await outage.session.turn("Mend it.")
+        else:
+            with pytest.raises(error) as caught:
+                await outage.session.turn("Mend it.")
+            assert list(outage.middleware.degraded.snapshot()) == [A]
+            assert not isinstance(caught.value, FallbackUnsafe) or caught.value.tool == "read"
+
+    assert outage.asked == asked
+
+
+async def test_a_crash_closes_its_call_for_good() -> None:
+    store = MemoryStore()
+    call = ToolCall("call_1", "write", {"path": "a.py"}, state="running")
+    await store.append(Message("user", [Text("Mend it.")]))
+    await store.append(Message("assistant", [Reasoning("Hm."), call], route=A, requested=A))
+    tools = Tools()
+    async with Outage({A: DONE}, session={**tools.options, "store": store}) as outage:
+        await outage.session.turn("Go on.")
+        sent = str(outage.stub.requests[0].body)
+
+    assert tools.ran == []
+    assert calls(answers(outage.session)[0]) == [("write", "interrupted", None)]
+    assert "it may have run" in sent
+
+
+async def test_a_side_call_leaves_the_conversation_alone() -> None:
+    async with Outage({A: [DONE, {"text": "A title"}], B: DONE}) as outage:
+        await outage.session.turn("hi")
+        before = list(outage.session.conversation.messages)
+        title = await outage.session.side_call("Write a title.")
+
+    assert title == "A title"
+    assert outage.session.conversation.messages == before
+    assert outage.session.route == A
+
+
+async def test_a_conversation_that_is_too_long_is_summarised_and_goes_on() -> None:
+    long = {"status": 400, "body": {"error": {"message": "x", "code": "context_length_exceeded"}}}
+    tools = Tools()
+    answered = [{"tool_calls": [READ]}, {"tool_calls": [READ]}, long, {"text": "It read."}, DONE]
+    options = {**tools.options, "compact": Summary(keep=1)}
+    async with Outage({A: answered}, session=options) as outage:
+        ended = await outage.session.turn("Mend it.")
+        last = str(outage.stub.requests[-1].body)
+
+    assert ended.text == "Done."
+    assert of(outage.events, Compacted) == [Compacted(4, 3)]
+    assert "It read." in last
+    assert "Mend it." in last
+    assert [len(calls(m)) for m in answers(outage.session)] == [1, 0]
+
+
+async def test_without_a_way_to_shorten_it_a_conversation_that_is_too_long_ends_the_turn() -> None:
+    long = {"status": 400, "body": {"error": {"message": "x", "code": "context_length_exceeded"}}}
+    async with Outage({A: long}) as outage:
+        with pytest.raises(StepFailed, match="too long for"):
+            await outage.session.turn("hi")
+
+
+async def test_a_turn_can_be_read_as_a_stream_of_events() -> None:
+    tools = Tools()
+    async with Outage({A: [{"tool_calls": [READ]}, DONE]}, session=tools.options) as outage:
+        session = outage.session
+        async with session.stream("Mend it.") as events:
+            seen = [event async for event in events]
+
+    assert seen == outage.events
+    assert seen[-1] == TurnEnded("Done.", A, A)
+
+
+async def test_a_stream_that_is_left_early_cancels_its_turn() -> None:
+    tools = Tools()
+    tools.may_end = anyio.Event()
+    async with Outage({A: [{"tool_calls": [READ]}, DONE]}, session=tools.options) as outage:
+        with anyio.fail_after(5):
+            async with outage.session.stream("Mend it.") as events:
+                async for event in events:
+                    if isinstance(event, ToolRunStarted):
+                        break
+        ended = await outage.session.turn("Go on.")
+
+    assert ended.text == "Done."
+
+
+async def test_what_ends_a_streamed_turn_is_raised_where_its_block_ends() -> None:
+    async with Outage({A: {"status": 401}}) as outage:
+        with pytest.raises(ProviderError):
+            async with outage.session.stream("hi") as events:
+                seen = [event async for event in events]
+
+    assert isinstance(seen[-1], TurnEnded)
+    assert seen[-1].error is not None
