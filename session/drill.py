@@ -19,15 +19,18 @@ from pydantic.alias_generators import to_camel
 from ..provider.catalog import config_error
 from ..provider.client import Client
 from ..provider.error import ConfigError
+from ..provider.part import Effort
 from ..provider.route import Route
 from ..provider.scenario import Scenario
 from ..provider.stub import Stub
 from .config import parse_config
 from .middleware import Sidestep
 from .source import VARIABLE, known_providers
+from .tool import Tool, ToolResult
 from .turn import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from importlib.resources.abc import Traversable
 
     from ..provider.stub_received import Received
@@ -62,6 +65,9 @@ class Expectation(_Table):
         attempts: How many a listener was told of; None: as many as requests were received.
         retracted: Attempts whose parts a listener was told to take back.
         left: Requests whose connection was closed before their answer had ended.
+        tools: How often each tool ran; None does not matter.
+        steps: The route that answered each step, in order; None does not matter.
+        repaired: How many requests were changed because they were refused.
     """
 
     answered: str | None = None
@@ -72,6 +78,9 @@ class Expectation(_Table):
     attempts: int | None = None
     retracted: int = 0
     left: int = 0
+    tools: dict[str, int] | None = None
+    steps: tuple[str, ...] | None = None
+    repaired: int = 0
 
 
 class DrilledTurn(_Table):
@@ -94,6 +103,18 @@ class Deadlines(_Table):
     gap: Seconds | None = None
 
 
+class DrilledTool(_Table):
+    """A tool that the drill's agent has.
+
+    Args:
+        output: What it says, whatever it is asked for.
+        seconds: How long it takes.
+    """
+
+    output: str = "done"
+    seconds: Seconds = 0.0
+
+
 class DrillFile(_Table):
     """What a drill's file holds.
 
@@ -104,6 +125,9 @@ class DrillFile(_Table):
         answers: What the stub answers on each route, as in a scenario.
         never_sent: Texts that no request may hold.
         strict: The stub refuses what the real APIs refuse.
+        tools: What the agent's tools say, by their names.
+        eager: The agent begins a tool as soon as its call is closed.
+        reasoning: How much the models are to think; None leaves it to them.
     """
 
     title: str
@@ -114,6 +138,9 @@ class DrillFile(_Table):
     timeouts: Deadlines = Deadlines()
     never_sent: tuple[str, ...] = ()
     strict: bool = False
+    tools: dict[str, DrilledTool] = Field(default_factory=dict)
+    eager: bool = False
+    reasoning: Effort | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +237,22 @@ class ScaledClock:
         await anyio.sleep(seconds * self.scale)
 
 
+class _Rehearsed(Tool):
+    """A tool that says what the drill's file says, whatever it is asked for."""
+
+    def __init__(self, name: str, told: DrilledTool, clock: ScaledClock) -> None:
+        super().__init__(self._say, name=name, description=f"The tool {name}.")
+        self._told = told
+        self._clock = clock
+
+    async def _say(self) -> str:
+        await self._clock.sleep(self._told.seconds)
+        return self._told.output
+
+    async def run(self, input: Mapping[str, Any]) -> ToolResult:  # noqa: A002 - as ToolCall has it
+        return await super().run({})
+
+
 @dataclass(slots=True)
 class PlayedTurn:
     """What a turn came to; instants are in the drill's own seconds."""
@@ -240,7 +283,14 @@ async def play(drill: Drill, *, time_scale: float = TIME_SCALE) -> list[PlayedTu
         # proxies of the environment, which cannot reach the stub.
         async with httpx.AsyncClient(timeout=None, trust_env=False) as http:  # noqa: S113
             client = Client(http=http, providers=known_providers(None, environ), environ={})
-            session = Session(drill.file.route, middleware=middleware, client=client)
+            session = Session(
+                drill.file.route,
+                middleware=middleware,
+                client=client,
+                tools=[_Rehearsed(name, told, clock) for name, told in drill.file.tools.items()],
+                reasoning=drill.file.reasoning,
+                eager=drill.file.eager,
+            )
             return [await _play(turn, session, stub, clock) for turn in drill.file.turns]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,15 @@ from .event import (
     AttemptFailed,
     AttemptStarted,
     PartsRetracted,
+    Repaired,
     StepEnded,
     StepStarted,
+    ToolRunStarted,
     Waiting,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ..provider.stub_received import Received
     from .drill import Drill, PlayedTurn
@@ -70,20 +73,44 @@ def _judge_turn(turn: PlayedTurn) -> Iterator[str]:
     retracted = sum(isinstance(event, PartsRetracted) for event in events)
     if retracted != expect.retracted:
         yield f"expected {expect.retracted} attempts to be retracted, saw {retracted}"
+    yield from _tools(expect.tools, events)
+    yield from _answered(expect.steps, events)
+    repaired = sum(isinstance(event, Repaired) for event in events)
+    if repaired != expect.repaired:
+        yield f"expected {expect.repaired} repairs, saw {repaired}"
     left = sum(received.closed_by_client for received in turn.requests)
     if left != expect.left:
         yield f"expected {expect.left} requests to be closed before their end, saw {left}"
 
 
 def shown(events: Iterable[Event]) -> str:
-    """Return the text that a listener is left with."""
+    """Return the text that a listener is left with; what earlier steps said stays."""
     text: list[str] = []
+    kept = 0
     for event in events:
         if isinstance(event, TextDelta):
             text.append(event.text)
+        elif isinstance(event, AttemptStarted):
+            kept = len(text)
         elif isinstance(event, PartsRetracted):
-            text.clear()
+            del text[kept:]
     return "".join(text)
+
+
+def _tools(expected: Mapping[str, int] | None, events: Iterable[Event]) -> Iterator[str]:
+    ran = Counter(event.name for event in events if isinstance(event, ToolRunStarted))
+    if expected is not None and ran != Counter(expected):
+        yield f"expected the tools {_counted(expected)}, they ran {_counted(ran)}"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} x {name}" for name, count in counts.items()) or "never"
+
+
+def _answered(expected: Sequence[str] | None, events: Iterable[Event]) -> Iterator[str]:
+    answered = [str(e.route) for e in events if isinstance(e, StepEnded) and e.error is None]
+    if expected is not None and answered != list(expected):
+        yield f"expected the steps to be answered by {list(expected)}, they were by {answered}"
 
 
 def runs(requests: Iterable[Received]) -> list[tuple[str, int]]:

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from .event import AttemptFailed, AttemptStarted, ProbeStarted, RouteDegraded, Swapped, Waiting
+from .event import (
+    AttemptFailed,
+    AttemptStarted,
+    ProbeStarted,
+    RouteDegraded,
+    StepEnded,
+    Swapped,
+    ToolRunEnded,
+    ToolRunStarted,
+    Waiting,
+)
 from .judge import shown
 
 if TYPE_CHECKING:
@@ -20,7 +31,9 @@ if TYPE_CHECKING:
     from ..provider.route import Route
     from .drill import Drill, PlayedTurn
 
-_ASCII = str.maketrans({"✗": "x", "✓": "+", "·": ".", "↳": ">", "░": "#", "│": "|", "─": "-"})
+_ASCII = str.maketrans(
+    {"✗": "x", "✓": "+", "·": ".", "↳": ">", "░": "#", "│": "|", "─": "-", "▫": "="}
+)
 _STYLES = {
     "✗": "bold red",
     "✓": "bold green",
@@ -29,8 +42,10 @@ _STYLES = {
     "↳": "cyan",
     "░": "dim red",
     "?": "cyan",
+    "▫": "blue",
 }
 _LEGEND = "✗ failed  · a second's wait, ─ silence  ↳ swap  ░ degraded  ? probe  ✓ answered"
+_TOOLS = "  ▫ tool"
 
 
 @dataclass(slots=True)
@@ -95,7 +110,8 @@ def _lines(
     yield Text.assemble((drill.name, "bold"), "  ", drill.file.title)
     yield Text()
     yield from _chart(width, turns)
-    yield Text(_LEGEND, style="dim")
+    has_tools = any(isinstance(event, ToolRunStarted) for turn in turns for _, event in turn.events)
+    yield Text(_LEGEND + (_TOOLS if has_tools else ""), style="dim")
     for number, turn in enumerate(turns, 1):
         yield Text()
         yield from _told(number, turn)
@@ -153,17 +169,25 @@ def _drawn(tracks: _Tracks, turns: Sequence[PlayedTurn]) -> _Tracks:
 def _draw_turn(tracks: _Tracks, turn: PlayedTurn) -> None:
     arrow = ""
     route: Route | None = None
-    has_failed = False
+    began_at = turn.started_at
     for at, event in turn.events:
         match event:
             case AttemptStarted():
-                route, has_failed = event.route, False
+                route = event.route
+            case StepEnded() if event.error is None:
+                tracks.degraded_until.pop(event.route, None)
+                tracks.mark(event.route, f"{arrow}✓", at)
+                arrow = ""
+            case ToolRunStarted():
+                began_at = at
+            case ToolRunEnded():
+                tracks.mark(route, "▫" * tracks.columns(at - began_at), at)
             case ProbeStarted():
                 arrow += "?"
             case AttemptFailed():
                 silence = "─" * tracks.columns(event.seconds - 1)
                 tracks.mark(event.route, f"{arrow}{silence}✗", at)
-                arrow, has_failed = "", True
+                arrow = ""
             case Waiting():
                 tracks.mark(event.route, "·" * max(tracks.columns(event.seconds), 1), at)
             case RouteDegraded():
@@ -172,9 +196,6 @@ def _draw_turn(tracks: _Tracks, turn: PlayedTurn) -> None:
                 arrow = "↳"
             case _:
                 pass
-    if route is not None and not has_failed:
-        tracks.degraded_until.pop(route, None)
-        tracks.mark(route, f"{arrow}✓", turn.ended_at)
 
 
 def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
@@ -184,6 +205,7 @@ def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
     )
     for run in _runs(turn):
         yield Text.assemble("  ", ("✗", "bold red"), f" {run.route}  {run.told()}")
+    yield from _steps(turn)
     if turn.error is None:
         answered = turn.requests[-1].route if turn.requests else "?"
         text = shown(event for _at, event in turn.events)
@@ -191,6 +213,19 @@ def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
     else:
         error = f"{type(turn.error).__name__}: {turn.error}"
         yield Text.assemble("    ", (error, "red"))
+
+
+def _steps(turn: PlayedTurn) -> Iterator[Text]:
+    """Say who answered which step, where there is more than one."""
+    answered = [e.route for _, e in turn.events if isinstance(e, StepEnded) and e.error is None]
+    if len(answered) < 2:
+        return
+    told, first = [], 1
+    for route, run in groupby(answered):
+        last = first + len(list(run)) - 1
+        told.append(f"{first}-{last} {route}" if last > first else f"{first} {route}")
+        first = last + 1
+    yield Text(f"    answered steps {', '.join(told)}", style="dim")
 
 
 @dataclass(slots=True)

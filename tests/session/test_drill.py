@@ -73,7 +73,7 @@ def test_the_default_drill_stands_first_in_the_list() -> None:
     assert set(NAMES) >= {
         "primary-503", "both-down", "error-in-stream", "overloaded-first-event", "truncated",
         "stalled", "reset", "refused", "rate-limit-hint", "quota-402", "context-overflow",
-        "auth-401", "cooldown-return",
+        "auth-401", "cooldown-return", "tool-ran", "ten-steps", "signed-reasoning",
     }  # fmt: skip
 
 
