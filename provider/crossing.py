@@ -9,7 +9,7 @@ from .note import Action, Note
 from .part import Image, Message, Reasoning, Text, ToolCall
 from .proof import why_unproved
 from .tool_id import ToolIds
-from .tool_result import IMAGES_OF, NO_IMAGE, result_of
+from .tool_result import IMAGES_OF, NO_IMAGE, has_words, result_of, unproved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -85,8 +85,8 @@ class Crossing:
         for index, part in enumerate(message.parts):
             match part:
                 case Text():
-                    if part.text.strip():
-                        parts.append(Text(part.text))
+                    if has_words(part.text):
+                        parts.append(unproved(part))
                     else:
                         self._note("dropped", "text", "it is empty", index)
                 case Image() if message.role == "user":
@@ -128,8 +128,9 @@ class Crossing:
         signature = (is_own and self._signs_parts and part.signature) or None
         if part.signature and signature is None:
             self._note("dropped", "signature of text", _foreign(is_own), index)
-        if signature or part.text.strip():
-            yield Text(part.text, signature=signature, item_id=part.item_id)
+        if signature or has_words(part.text):
+            is_same = signature == part.signature
+            yield part if is_same else Text(part.text, signature, part.item_id)
         else:
             self._note("dropped", "text", "it is empty", index)
 
@@ -170,14 +171,9 @@ class Crossing:
         if result.moved:
             self._note("changed", "image", "here it follows in a message of the user's", index)
             shown.append(Message("user", [Text(IMAGES_OF.format(name=name)), *result.moved]))
-        return replace(
-            call,
-            id=id_,
-            name=name,
-            output=result.output,
-            is_error=result.is_error,
-            signature=signature,
-        )
+        made = ToolCall(id_, name, call.input, call.state, result.output)
+        made.is_error, made.signature, made.item_id = result.is_error, signature, call.item_id
+        return made
 
     def _complete(self, parts: list[Part]) -> list[Part]:
         """Make up what the target demands in place of what was dropped."""
@@ -214,9 +210,10 @@ class Crossing:
 
     def _without_item_ids(self, parts: list[Part], *, is_own: bool) -> list[Part]:
         """Return *parts* without the ids of items; of reasoning that is kept the id is a part."""
-        if any(_has_item_id(part) for part in parts):
-            why = "not all the reasoning beside it is kept" if is_own else _foreign(is_own)
-            self._note("dropped", "ids of items", why)
+        if not any(_has_item_id(part) for part in parts):
+            return parts
+        why = "not all the reasoning beside it is kept" if is_own else _foreign(is_own)
+        self._note("dropped", "ids of items", why)
         return [
             replace(part, item_id=None) if isinstance(part, Text | ToolCall) else part
             for part in parts

@@ -70,6 +70,16 @@ def _said(output: Sequence[Text | Image], target: Target, *, stay: bool) -> list
         if isinstance(part, Image):
             there = part if stay else Text(IMAGE_FOLLOWS)
             said.append(there if target.takes_images else Text(NO_IMAGE))
-        elif part.text.strip():
-            said.append(Text(part.text))
+        elif has_words(part.text):
+            said.append(unproved(part))
     return said
+
+
+def has_words(text: str) -> bool:
+    """Say whether there is anything in *text*."""
+    return text != "" and not text.isspace()
+
+
+def unproved(text: Text) -> Text:
+    """Return *text* without what only its own route can read: itself where it has none."""
+    return text if text.signature is None and text.item_id is None else Text(text.text)

@@ -24,7 +24,7 @@ PACKAGES = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison; both sides are seconds, medians over the rounds.
+    """One comparison; both sides are seconds, medians over the rounds, or bytes.
 
     Args:
         what: What of ours was measured.
@@ -33,7 +33,7 @@ class Row:
         theirs: What that took.
         limit: How much we may take: a multiple of *theirs* or, where *allows* is ``more``,
             seconds on top of it; None where the row is there to be known, not to be kept.
-        kind: How time was counted.
+        kind: How time was counted, or that it is memory.
     """
 
     what: str
@@ -42,7 +42,7 @@ class Row:
     theirs: float
     limit: float | None = None
     allows: Literal["times", "more"] = "times"
-    kind: Literal["CPU", "wall"] = "CPU"
+    kind: Literal["CPU", "wall", "memory"] = "CPU"
 
     @property
     def ratio(self) -> float:
@@ -63,9 +63,12 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """Give the row as the table shows it."""
         verdict = "" if self.limit is None else "yes" if self.is_ok else "NO"
-        theirs = f"{_duration(self.theirs)} ({self.against})"
-        ours = f"{_duration(self.ours)} {self.kind}"
+        theirs = f"{self._spelled(self.theirs)} ({self.against})"
+        ours = f"{self._spelled(self.ours)} {self.kind}"
         return self.what, ours, theirs, self._compared(), self._limit(), verdict
+
+    def _spelled(self, amount: float) -> str:
+        return f"{amount / 1e6:.3g} MB" if self.kind == "memory" else _duration(amount)
 
     def _compared(self) -> str:
         if self.allows == "times":
