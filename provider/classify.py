@@ -134,8 +134,9 @@ def _classify(
     now: float | None = None,
 ) -> Failure:
     spoken = _spoken(reports, provider, wire)
+    said = ""
     if status is None:
-        status = _effective_status(spoken)
+        status, said = _effective_status(spoken)
     named = "none" if status is None else str(status)
     spoken = [(report.plus("status", named), tables) for report, tables in spoken]
     decided = _decisive(spoken, own_facts(provider))
@@ -154,7 +155,7 @@ def _classify(
         request_id=next((report.request_id for report in reports if report.request_id), None),
         is_capacity=decided is not None and decided[0].is_capacity,
         should_retry=_should_retry(headers),
-        because=_because(decided, status),
+        because=_because(decided, status, said),
         cure=find_cure(report for report, _ in spoken) if kind in _CURABLE else None,
     )
 
@@ -199,17 +200,19 @@ def _decisive(
     return next((pair for pair in walk(*spoken) if pair[0].fits(pair[1])), None)
 
 
-def _effective_status(spoken: Sequence[tuple[Report, tuple[Facts, ...]]]) -> int | None:
-    """Return the status that an error in a stream stands for, from its own words."""
+def _effective_status(
+    spoken: Sequence[tuple[Report, tuple[Facts, ...]]],
+) -> tuple[int | None, str]:
+    """Return the status that an error in a stream stands for, and which word of it says so."""
     for report, tables in spoken:
         if report.status is not None:
-            return report.status
+            return report.status, f"the status {report.status} in the error itself"
         for name in (*_TELLING, "provider_code"):
             for word in report.words.get(name, ()):
                 for table in tables:
                     if word in table.statuses:
-                        return table.statuses[word]
-    return None
+                        return table.statuses[word], f"{name} {word!r}"
+    return None, ""
 
 
 def _code(reports: Sequence[Report], status: int | None) -> str | None:
@@ -234,10 +237,12 @@ def _worded(reports: Sequence[Report]) -> str:
     return said
 
 
-def _because(decided: tuple[Fact, Report] | None, status: int | None) -> str:
+def _because(decided: tuple[Fact, Report] | None, status: int | None, said: str) -> str:
     if decided is not None:
         fact, report = decided
         return fact.because(report)
+    if said:
+        return said
     return "" if status is None else f"status {status}"
 
 
