@@ -130,10 +130,7 @@ def _model(parameters: Mapping[str, Parameter]) -> type[BaseModel]:
         return parameters[field].name if field in parameters else field
 
     config = ConfigDict(extra="forbid", alias_generator=alias, allow_inf_nan=False)
-    fields: dict[str, Any] = {
-        field: (each.hint, None if _has_own_default(each) else _default(each))
-        for field, each in parameters.items()
-    }
+    fields = {field: _field(each) for field, each in parameters.items()}
     return create_model("Arguments", __config__=config, **fields)
 
 
@@ -148,8 +145,10 @@ def _schema(model: type[BaseModel], parameters: Sequence[Parameter]) -> dict[str
     return schema
 
 
-def _default(parameter: Parameter) -> Any:
-    return ... if parameter.default is NOTHING else parameter.default
+def _field(parameter: Parameter) -> Any:
+    if parameter.default is NOTHING:
+        return parameter.hint
+    return (parameter.hint, None if _has_own_default(parameter) else parameter.default)
 
 
 def _has_own_default(parameter: Parameter) -> bool:

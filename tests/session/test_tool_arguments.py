@@ -86,6 +86,10 @@ async def field(n: int = Field(3, ge=1)) -> str:
     return repr(n)
 
 
+async def hinted(n: Annotated[int, Field(default=3)]) -> str:
+    return repr(n)
+
+
 @pytest.mark.parametrize(
     ("function", "given", "said"),
     [
@@ -104,6 +108,7 @@ async def field(n: int = Field(3, ge=1)) -> str:
         pytest.param(span, {"span": {"first": 1}}, "1", id="a dataclass"),
         pytest.param(renamed, {"from": 1}, "1", id="another name"),
         pytest.param(field, {}, "3", id="a default of pydantic's"),
+        pytest.param(hinted, {}, "3", id="a default in the hint"),
     ],
 )
 def test_what_fits_reaches_the_function(
