@@ -24,12 +24,15 @@ class Limits:
         swaps: Moves to another route; 0 also means that no route is ever degraded.
         statuses: Effective HTTP statuses that move a step.
         max_wait: Longest wait before a retry, in seconds.
+        moves_always: Every failure moves a step, listed or not, but for one that no route is to
+            blame for.
     """
 
     retries: int
     swaps: int = 0
     statuses: Collection[int] = field(default=frozenset())
     max_wait: float
+    moves_always: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +190,8 @@ def _rule(failure: Failure) -> _Rule:
 
 def _is_listed(failure: Failure, rule: _Rule, limits: Limits) -> bool:
     """Say whether *failure* moves a step; a retryable one without a status always does."""
+    if limits.moves_always and is_of_a_route(failure):
+        return failure.kind is not FailureKind.CANCELLED
     if rule.swap is _When.NEVER:
         return False
     if failure.status is None:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from weakref import ReferenceType, ref
 
 from cachetools import TLRUCache
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from ..provider.route import Route
+    from .plan import Unfit
 
 _FORGET_AFTER = 3600.0
 """Seconds after a cooldown for which a route is still due for a probe before it is forgotten."""
@@ -30,9 +31,6 @@ class Probe:
     __slots__ = ("__weakref__",)
 
 
-Obstacle = Literal["degraded", "probed", "tried", "not served"]
-
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """The route that a swap would take.
@@ -40,12 +38,13 @@ class Candidate:
     Args:
         route: None where there is none.
         is_available: False for one that is taken although it is degraded.
-        skipped: The nearer siblings, each with what stood in its way.
+        skipped: The nearer siblings, each with what stood in its way: ``degraded``, ``probed``,
+            ``tried``, or why it cannot take the step.
     """
 
     route: Route | None
     is_available: bool
-    skipped: tuple[tuple[Route, Obstacle], ...] = ()
+    skipped: tuple[tuple[Route, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -198,7 +197,7 @@ class DegradedRoutes:
         self,
         route: Route,
         siblings: Mapping[Route, Sequence[Route]],
-        serves: Callable[[Route], bool] | None = None,
+        unfit: Unfit | None = None,
     ) -> Route:
         """Return the route on which a step that asks for *route* should start.
 
@@ -206,12 +205,12 @@ class DegradedRoutes:
         reached over *siblings*; *route* again if there is none.
 
         Args:
-            serves: Says whether the agent can send requests to a route; None: to every one.
+            unfit: Says why a sibling cannot take the step; None: each can.
         """
         if self._timer() >= self._forgotten_at or self.is_available(route):
             return route
         for sibling in reachable(route, siblings):
-            if self.is_available(sibling) and (serves is None or serves(sibling)):
+            if self.is_available(sibling) and (unfit is None or unfit(sibling) is None):
                 return sibling
         return route
 
@@ -221,30 +220,33 @@ class DegradedRoutes:
         siblings: Mapping[Route, Sequence[Route]],
         *,
         tried: Container[Route] = (),
-        serves: Callable[[Route], bool] | None = None,
+        unfit: Unfit | None = None,
+        returns: bool = True,
     ) -> Candidate:
         """Return where a step goes that cannot stay on *route*.
 
         That is the nearest available route over *siblings* that it has not *tried*; failing
         that, the nearest available one; failing that, the nearest one although it is degraded.
+
+        Args:
+            returns: A route that was tried may be taken again.
         """
-        skipped: list[tuple[Route, Obstacle]] = []
+        skipped: list[tuple[Route, str]] = []
         for sibling in reachable(route, siblings):
-            obstacle = self._obstacle(sibling, tried, serves)
+            obstacle = self._obstacle(sibling, tried, unfit)
             if obstacle is None:
                 return Candidate(sibling, is_available=True, skipped=tuple(skipped))
             skipped.append((sibling, obstacle))
         for wanted in ({"tried"}, {"degraded", "probed"}):
             for at, (sibling, obstacle) in enumerate(skipped):
-                if obstacle in wanted:
+                if obstacle in wanted and (returns or sibling not in tried):
                     return Candidate(sibling, "tried" in wanted, tuple(skipped[:at]))
         return Candidate(None, is_available=False, skipped=tuple(skipped))
 
-    def _obstacle(
-        self, route: Route, tried: Container[Route], serves: Callable[[Route], bool] | None
-    ) -> Obstacle | None:
-        if serves is not None and not serves(route):
-            return "not served"
+    def _obstacle(self, route: Route, tried: Container[Route], unfit: Unfit | None) -> str | None:
+        why = None if unfit is None else unfit(route)
+        if why is not None:
+            return why
         if self.is_degraded(route):
             return "degraded"
         if not self.is_available(route):

@@ -19,7 +19,6 @@ _logger = logging.getLogger("sidestep")
 if TYPE_CHECKING:
     from ..provider.part import Output, ToolState
     from ..provider.route import Route
-    from .degraded import Obstacle
 
 
 @dataclass(slots=True)
@@ -98,7 +97,7 @@ class CandidateSkipped:
 
     step: int
     route: Route
-    reason: Obstacle
+    reason: str
 
 
 @dataclass(slots=True)

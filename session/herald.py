@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ..provider.route import Route
     from .attempt import Attempt
     from .decision import Repair, Retry
-    from .degraded import Obstacle
     from .event import EngineEvent, Listener
     from .step import Step
 
@@ -81,9 +80,9 @@ class Herald:
         """A probe found out what it could."""
         self._emit(ProbeEnded(self._number, attempt.number, attempt.route, verdict))
 
-    def skipped(self, route: Route, obstacle: Obstacle) -> None:
+    def skipped(self, route: Route, why: str) -> None:
         """A route was passed over."""
-        self._emit(CandidateSkipped(self._number, route, obstacle))
+        self._emit(CandidateSkipped(self._number, route, why))
 
     def retrying(self, step: Step, route: Route, retry: Retry, failure: Failure) -> None:
         """The same route is asked again after a wait."""

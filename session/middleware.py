@@ -15,9 +15,11 @@ from ..provider.failure import Failure, FailureKind
 from ..provider.foreign import classify_exception
 from ..provider.route import Route
 from .clock import SystemClock
+from .config import FallbackConfig
 from .decision import Limits
 from .degraded import DegradedRoutes
 from .error import StepFailed
+from .plan import Course, Plan
 from .retry import RetryPolicy
 from .source import ConfigReader
 from .step import Step
@@ -29,9 +31,9 @@ if TYPE_CHECKING:
 
     from ..provider.catalog import Provider
     from .clock import Clock
-    from .config import FallbackConfig
     from .event import Listener
     from .past import Past
+    from .plan import Needs
 
     Classify = Callable[[Exception], Failure | FailureKind | None]
 
@@ -54,7 +56,7 @@ class Sidestep:
 
     def __init__(
         self,
-        config: FallbackConfig | None = None,
+        config: FallbackConfig | Plan | None = None,
         *,
         policy: RetryPolicy | None = None,
         clock: Clock | None = None,
@@ -106,8 +108,17 @@ class Sidestep:
                     self.degraded.clear()
         return self._config
 
-    def _take(self, config: FallbackConfig | None) -> None:
-        self._config = config if config is not None and config.max_fallback_attempts else None
+    @property
+    def plan(self) -> Plan | None:
+        """What `config` comes to; None where that is None."""
+        return self._plan if self.config is not None else None
+
+    def _take(self, given: FallbackConfig | Plan | None) -> None:
+        plan = Plan(source="", config=given) if isinstance(given, FallbackConfig) else given
+        if plan is not None and not plan.config.max_fallback_attempts and not plan.chains:
+            plan = None  # switched off
+        self._plan = plan
+        self._config = None if plan is None else plan.config
         self._providers = _configured(self._config)
         self.limits = self._limits()
 
@@ -121,6 +132,7 @@ class Sidestep:
             swaps=config.max_fallback_attempts,
             statuses=frozenset(config.fallback_on_errors),
             max_wait=config.max_wait_seconds,
+            moves_always=self._plan is not None and self._plan.is_any_failure,
         )
 
     def healthy(self, route: str) -> Route:
@@ -129,14 +141,18 @@ class Sidestep:
         Raises:
             ValueError: *route* is not written ``provider/model``.
         """
-        config = self.config
-        siblings = config.fallback_models_by_model if config else {}
-        return self.degraded.healthy(Route(route), siblings)
+        course = self._course(route, None)
+        return self.degraded.healthy(course.requested, course.siblings)
+
+    def _course(self, asked: str, needs: Needs | None) -> Course:
+        plan = self.plan
+        return Course(requested=Route(asked)) if plan is None else plan.course(asked, needs)
 
     def step(
         self,
         route: str,
         *,
+        needs: Needs | None = None,
         deadline: float | None = None,
         serves: Callable[[Route], bool] | None = None,
         repair: Callable[[Failure], str | None] | None = None,
@@ -147,7 +163,9 @@ class Sidestep:
         """Return the attempts of one step, to iterate over.
 
         Args:
-            route: The route that the agent asks for, ``provider/model``.
+            route: The route that the agent asks for, ``provider/model``, or the name of a chain
+                where the configuration has any.
+            needs: What the step needs of a route; None: nothing beside an answer.
             deadline: Seconds from now after which the step raises `TimeoutError`, which is no
                 fault of a route; None: no deadline.
             serves: Says whether the agent can send requests to a route; None: to every one.
@@ -160,12 +178,13 @@ class Sidestep:
             on_event: Called with the events of this step, beside the middleware's own.
 
         Raises:
-            ValueError: *route* is not written ``provider/model``, or *deadline* is not above 0.
+            ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
+                *deadline* is not above 0.
         """
         if deadline is not None and not deadline > 0:
             raise ValueError(f"`deadline` must be a number of seconds above 0, got {deadline!r}")
         return Step(
-            self, Route(route), next(self._numbers),
+            self, self._course(route, needs), next(self._numbers),
             deadline=deadline, serves=serves, repair=repair,
             past=past, check_move=check_move, on_event=on_event,
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, TypeVar, assert_never
 
@@ -12,9 +13,10 @@ import anyio.lowlevel
 from ..provider.failure import Failure, FailureKind
 from .attempt import Attempt
 from .decision import Limits, Repair, Retry, Standing, Stop, Swap, decide, is_of_a_route
+from .degraded import reachable
 from .herald import Herald
 from .past import pin
-from .story import past_deadline, what_to_raise
+from .story import nobody_fits, past_deadline, what_to_raise
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -22,11 +24,12 @@ if TYPE_CHECKING:
     from ..provider.route import Route
     from .config import FallbackConfig
     from .decision import Decision
-    from .degraded import Candidate, Obstacle
+    from .degraded import Candidate
     from .event import Listener
     from .herald import Verdict
     from .middleware import Sidestep
     from .past import Past, Pin
+    from .plan import Course
 
 _logger = logging.getLogger("sidestep")
 
@@ -41,6 +44,7 @@ class Step:
         requested: The route that the agent asked for.
         route: The route that answered; *requested* until one has, and if none does.
         attempts: Every attempt so far, in order.
+        skipped: Routes that were passed over, and why.
         retries: Further attempts on the present route so far.
         swaps: Moves to another route so far.
         limits: What the configuration allows.
@@ -51,6 +55,7 @@ class Step:
         "_check_move",
         "_clock",
         "_config",
+        "_course",
         "_current",
         "_deadline_at",
         "_is_over",
@@ -70,13 +75,14 @@ class Step:
         "requested",
         "retries",
         "route",
+        "skipped",
         "swaps",
     )
 
     def __init__(
         self,
         middleware: Sidestep,
-        requested: Route,
+        course: Course,
         number: int,
         *,
         deadline: float | None,
@@ -102,11 +108,14 @@ class Step:
         self._next: Retry | Repair | Swap | None = None
         self._is_over = False
         self.retries = 0
+        requested = course.requested
+        self._course = course
         self._tried = {requested}
         self._current = requested
         self.number = number
         self.requested = requested
         self.route = requested
+        self.skipped: dict[Route, str] = {}
         self.attempts: list[Attempt] = []
         self.swaps = 0
 
@@ -152,18 +161,52 @@ class Step:
         middleware = self._middleware
         self._config = middleware.config
         self.limits = middleware.limits
+        if self._course.swaps != self.limits.swaps and self._config is not None:
+            self.limits = replace(self.limits, swaps=self._course.swaps)
         self._pin = pin(self._past, self._config)
         if self._pin is not None and self._past is not None:
             self._current = self._past.route or self.requested
         elif self._config is not None:
-            siblings = self._config.fallback_models_by_model
-            self._current = self.degraded.healthy(self.requested, siblings, self._serves)
+            self._current = self._first()
         self._tried = {self._current}
         self.herald.step_started(self.requested, self._current)
-        if self._current != self.requested and self.herald.is_heard:
+        if self._current != self.requested:
             is_degraded = self.degraded.is_degraded(self.requested)
-            obstacle: Obstacle = "degraded" if is_degraded else "probed"
-            self.herald.skipped(self.requested, obstacle)
+            why = self._unfit(self.requested) or ("degraded" if is_degraded else "probed")
+            self._skip(self.requested, why)
+
+    def _first(self) -> Route:
+        """Return the route to start on: the requested one, unless another would do better.
+
+        Raises:
+            FallbackExhausted: No route can take the step at all.
+        """
+        course = self._course
+        first = self.degraded.healthy(self.requested, course.siblings, self._unfit)
+        if not course.unfit or self._unfit(first) is None:
+            return first
+        routes = [self.requested, *reachable(self.requested, course.siblings)]
+        for route in routes:
+            why = self._unfit(route)
+            if why is None:
+                return route  # degraded, but nothing else can take it
+            self._skip(route, why)
+        error = nobody_fits(self)
+        self._end(_describe(error))
+        raise error
+
+    def _unfit(self, route: Route) -> str | None:
+        """Say why *route* cannot take this step; None: it can."""
+        why = self._course.unfit.get(route)
+        if why is None and self._serves is not None and not self._serves(route):
+            return "not served"
+        return why
+
+    def _skip(self, route: Route, why: str) -> None:
+        """Note that *route* was passed over."""
+        self.skipped[route] = why
+        if self.herald.is_heard:
+            self.herald.skipped(route, why)
 
     def _attempt(self, *, waited: float) -> Attempt:
         attempt = Attempt(self, self._current, len(self.attempts) + 1, waited)
@@ -309,9 +352,13 @@ class Step:
             return None
 
     def _candidate(self) -> Candidate:
-        siblings = self._config.fallback_models_by_model if self._config else {}
+        course = self._course
         return self.degraded.candidate(
-            self._current, siblings, tried=self._tried, serves=self._serves
+            self._current,
+            course.siblings,
+            tried=self._tried,
+            unfit=self._unfit,
+            returns=course.returns,
         )
 
     def _retry(self, decision: Retry, failure: Failure) -> None:
@@ -327,8 +374,8 @@ class Step:
         self.swaps += 1
         self.retries = 0
         self._next = decision
-        for route, obstacle in self._candidate().skipped if self.herald.is_heard else ():
-            self.herald.skipped(route, obstacle)
+        for route, why in self._candidate().skipped:
+            self._skip(route, why)
         left, self._current = self._current, decision.sibling
         self._tried.add(self._current)
         self.herald.swapped(self, left, self._current, failure)

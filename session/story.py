@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .step import Step
 
 
+_PASSING = frozenset({"degraded", "probed", "tried"})
+"""What stands in a route's way for a while only."""
+
+
 def what_to_raise(
     step: Step, exc: Exception, stop: Stop, *, unsafe_tool: str | None, is_cut: bool
 ) -> Exception:
@@ -50,10 +54,21 @@ def what_to_raise(
     if is_overflow and (step.swaps or isinstance(exc, ProviderError)):
         message = f"the conversation is too long for {attempt.route}: compact it; {story}"
         return ContextOverflow(message, requested=step.requested, attempts=step.attempts)
+    unfit = {r: why for r, why in step.skipped.items() if why not in _PASSING}
+    if unfit:
+        told = "; ".join(f"{route}, for {why}" for route, why in unfit.items())
+        story += f"; passed over: {told}"
     if step.swaps:
         return FallbackExhausted(story, requested=step.requested, attempts=step.attempts)
     exc.add_note(f"sidestep: {story}")
     return exc
+
+
+def nobody_fits(step: Step) -> FallbackExhausted:
+    """Return what ends *step* before its first attempt, since no route can take it."""
+    told = "; ".join(f"{route}: {why}" for route, why in step.skipped.items())
+    message = f"no route can take this step ({told}): ask for less of it, or add one that can"
+    return FallbackExhausted(message, requested=step.requested, attempts=())
 
 
 def past_deadline(step: Step) -> TimeoutError:

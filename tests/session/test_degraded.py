@@ -134,7 +134,10 @@ def test_a_step_never_starts_on_a_route_that_the_agent_does_not_serve(
 ) -> None:
     health.degrade(A, cooldown=60)
 
-    assert health.healthy(A, {A: (B, C)}, serves=lambda route: route == C) == C
+    assert (
+        health.healthy(A, {A: (B, C)}, unfit=lambda route: None if route == C else "not served")
+        == C
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +176,7 @@ def test_a_swap_finds_the_healthy_sibling_of_a_degraded_sibling(health: Degraded
 
 def test_a_swap_has_nowhere_to_go_without_siblings(health: DegradedRoutes) -> None:
     assert health.candidate(A, {}).route is None
-    assert health.candidate(A, {A: (B,)}, serves=lambda _route: False).skipped == (
+    assert health.candidate(A, {A: (B,)}, unfit=lambda _route: "not served").skipped == (
         (B, "not served"),
     )
 
