@@ -213,19 +213,20 @@ def _globs(glob: str | None) -> tuple[str, ...]:
 async def _search(order: dict[str, object], batches: Iterator[bytes], found: _Found) -> None:
     """Let a process of its own search, and end it whatever happens."""
     command = [sys.executable, "-I", str(Path(__file__).with_name("searcher.py"))]
-    with anyio.CancelScope(shield=True):
+    with anyio.CancelScope(shield=True) as scope:
         process = await anyio.open_process(command, stderr=subprocess.DEVNULL)
-    try:
-        if process.stdin is None or process.stdout is None:
-            raise ValueError("the search cannot be led")
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_feed, process.stdin, order, batches)
-            await _collect(process.stdout, found)
-            tasks.cancel_scope.cancel()
-    finally:
-        with suppress(ProcessLookupError):
-            process.kill()
-        with anyio.CancelScope(shield=True):
+        try:
+            if process.stdin is None or process.stdout is None:
+                raise ValueError("the search cannot be led")
+            scope.shield = False
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_feed, process.stdin, order, batches)
+                await _collect(process.stdout, found)
+                tasks.cancel_scope.cancel()
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
+            scope.shield = True
             await process.aclose()
 
 

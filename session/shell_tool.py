@@ -71,41 +71,41 @@ class ShellTool:
             raise ValueError("`command` has a NUL in it: no shell can run that")
         await require(self._approve, Request("shell", command))
         output = _Output()
-        status = await self._run(command, timeout, output)
-        ended = f"stopped after {timeout:g} s" if status is None else f"exit code {status}"
-        return f"{output.text()}[{ended}]"
+        await self._run(command, timeout, output)
+        if output.status is None:
+            return f"{output.text()}[stopped after {timeout:g} s]"
+        return f"{output.text()}[exit code {output.status}]"
 
-    async def _run(self, command: str, seconds: float, output: "_Output") -> int | None:
-        """Return the exit status, negative for a signal; None where time ran out."""
-        with _pipe() as (reader, writer):
+    async def _run(self, command: str, seconds: float, output: "_Output") -> None:
+        """Fill *output*; its status stays None where time ran out."""
+        with _pipe() as (reader, writer), anyio.CancelScope(shield=True) as scope:
+            process = await self._start(command, writer)
             try:
-                with anyio.CancelScope(shield=True):
-                    process = await self._start(command, writer)
-            finally:
-                os.close(writer)
-            try:
+                scope.shield = False
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_collect, reader, output)
-                    with anyio.move_on_after(seconds) as timer:
-                        await process.wait()
+                    with anyio.move_on_after(seconds):
+                        output.status = await process.wait()
                     tasks.cancel_scope.cancel()
             finally:
                 _kill_group(process.pid)
-                with anyio.CancelScope(shield=True):
-                    await process.aclose()
+                scope.shield = True
+                await process.aclose()
             _drain(reader, output)
-            return None if timer.cancelled_caught else process.returncode
 
     async def _start(self, command: str, writer: int) -> Process:
-        return await anyio.open_process(
-            [shutil.which("bash") or "/bin/sh", "-c", command],
-            stdin=subprocess.DEVNULL,
-            stdout=writer,
-            stderr=writer,
-            cwd=self._root,
-            env=visible_environ(self._environ, self._hidden),
-            start_new_session=True,
-        )
+        try:
+            return await anyio.open_process(
+                [shutil.which("bash") or "/bin/sh", "-c", command],
+                stdin=subprocess.DEVNULL,
+                stdout=writer,
+                stderr=writer,
+                cwd=self._root,
+                env=visible_environ(self._environ, self._hidden),
+                start_new_session=True,
+            )
+        finally:
+            os.close(writer)
 
 
 def visible_environ(environ: Mapping[str, str], hidden: Collection[str] = ()) -> dict[str, str]:
@@ -118,9 +118,10 @@ def visible_environ(environ: Mapping[str, str], hidden: Collection[str] = ()) ->
 
 
 class _Output:
-    """The first bytes of an output, and the last ones."""
+    """The first bytes of an output, the last ones, and the exit status, negative for a signal."""
 
     def __init__(self) -> None:
+        self.status: int | None = None
         self._start = bytearray()
         self._end = bytearray()
         self._dropped = 0
@@ -149,7 +150,7 @@ class _Output:
 def _pipe() -> Iterator[tuple[int, int]]:
     """Open a pipe of our own; asyncio would wait for whoever else holds one of its.
 
-    The writer is the caller's to close.
+    The writer is to be closed inside.
     """
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
