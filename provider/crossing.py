@@ -12,7 +12,7 @@ from .tool_id import ToolIds
 from .tool_result import IMAGES_OF, NO_IMAGE, has_words, result_of, unproved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from .part import Part
     from .route import Route
@@ -109,39 +109,41 @@ class Crossing:
         for index, part in enumerate(message.parts):
             match part:
                 case Text():
-                    parts += self._text(part, index, is_own=is_own)
+                    if text := self._text(part, index, is_own=is_own):
+                        parts.append(text)
                 case Reasoning():
-                    parts += self._reasoning(part, index, is_own=is_own)
+                    if self._takes_back(part, index, is_own=is_own):
+                        parts.append(part)
                 case ToolCall():
                     parts.append(self._call(part, index, shown, is_own=is_own))
                 case Image():
                     self._note("dropped", "image", "an answer cannot hold one", index)
-        thoughts = _count_reasoning(message.parts)
         parts = self._followed(parts)
-        if not (is_own and self._keeps_item_ids(parts, thoughts)):
+        if not (is_own and self._keeps_item_ids(parts, message.parts)):
             parts = self._without_item_ids(parts, is_own=is_own)
         self._add("assistant", self._complete(parts), message.route)
         self.messages += shown
         self.origins += [self._message] * len(shown)
 
-    def _text(self, part: Text, index: int, *, is_own: bool) -> Iterator[Text]:
+    def _text(self, part: Text, index: int, *, is_own: bool) -> Text | None:
+        """Return what of *part* may stand here; None: nothing is in it."""
         signature = (is_own and self._signs_parts and part.signature) or None
         if part.signature and signature is None:
             self._note("dropped", "signature of text", _foreign(is_own), index)
         if signature or has_words(part.text):
             is_same = signature == part.signature
-            yield part if is_same else Text(part.text, signature, part.item_id)
-        else:
-            self._note("dropped", "text", "it is empty", index)
+            return part if is_same else Text(part.text, signature, part.item_id)
+        self._note("dropped", "text", "it is empty", index)
+        return None
 
-    def _reasoning(self, part: Reasoning, index: int, *, is_own: bool) -> Iterator[Reasoning]:
+    def _takes_back(self, part: Reasoning, index: int, *, is_own: bool) -> bool:
         why = self._why_dropped(part, is_own=is_own)
         if why is None:
             self._note("kept", "reasoning", "this route issued it", index)
-            yield part
-            return
+            return True
         self._note("dropped", "reasoning", why, index)
         self._chain_is_broken = self._chain_is_broken or self._target.is_chained
+        return False
 
     def _why_dropped(self, part: Reasoning, *, is_own: bool) -> str | None:
         """Say why *part* cannot cross; None: it can."""
@@ -178,6 +180,8 @@ class Crossing:
     def _complete(self, parts: list[Part]) -> list[Part]:
         """Make up what the target demands in place of what was dropped."""
         target = self._target
+        if target.missing_signature is None and target.missing_reasoning is None:
+            return parts
         first = next((i for i, part in enumerate(parts) if isinstance(part, ToolCall)), None)
         if target.missing_signature is not None and first is not None:
             call = parts[first]
@@ -194,6 +198,8 @@ class Crossing:
 
     def _followed(self, parts: list[Part]) -> list[Part]:
         """Drop reasoning that nothing follows; two wires refuse it, and alone it is no answer."""
+        if not (parts and isinstance(parts[-1], Reasoning)):
+            return parts
         is_answer = len(parts) > _count_reasoning(parts)
         if is_answer and self._target.wire not in {"anthropic", "openai-responses"}:
             return parts
@@ -203,10 +209,12 @@ class Crossing:
             parts.pop()
         return parts
 
-    def _keeps_item_ids(self, parts: list[Part], thoughts: int) -> bool:
+    def _keeps_item_ids(self, parts: list[Part], stored: list[Part]) -> bool:
         """Say whether items may be named: beside reasoning, of which they want to see all."""
-        is_there = self._target.wire == "openai-responses" and thoughts > 0
-        return is_there and _count_reasoning(parts) == thoughts
+        if self._target.wire != "openai-responses":
+            return False
+        thoughts = _count_reasoning(stored)
+        return thoughts > 0 and _count_reasoning(parts) == thoughts
 
     def _without_item_ids(self, parts: list[Part], *, is_own: bool) -> list[Part]:
         """Return *parts* without the ids of items; of reasoning that is kept the id is a part."""

@@ -9,7 +9,7 @@ from . import anthropic_request, gemini_request, openai_chat_request, openai_res
 from .cure import cured
 from .handover import hand_over
 from .target import target_of
-from .wire import write_json
+from .wire import write_body
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,13 +57,15 @@ def body_of(
     handover = hand_over(conversation, target)
     adapter = ADAPTERS[provider.wire]
     body = adapter.encode(handover)
+    renamed, notes = handover.renamed, handover.notes
+    del handover  # as large as the history is long, and the bytes are still to come
     return body, Rendering(
         provider=provider,
         route=route,
         path=adapter.path(target),
-        content=write_json(body),
-        renamed=handover.renamed,
-        notes=handover.notes,
+        content=write_body(body),
+        renamed=renamed,
+        notes=notes,
     )
 
 

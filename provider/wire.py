@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Wire: TypeAlias = Literal["anthropic", "openai-chat", "openai-responses", "gemini"]
 
 WIRES: tuple[Wire, ...] = get_args(Wire)
+
 
 class Decoder(Protocol):
     """Reads the events of one attempt, and keeps what it has read."""
@@ -102,6 +104,27 @@ def write_json(value: object) -> bytes:
     except (PydanticSerializationError, UnicodeEncodeError):
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
+
+
+def write_body(body: Mapping[str, object]) -> bytes:
+    """Spell *body* as `write_json` does, but a message at a time, so that no copy of all is made.
+
+    The buffer grows in place, and gives away its bytes without copying them.
+    """
+    whole = BytesIO()
+    before = b"{"
+    for name, value in body.items():
+        whole.write(before + write_json(name) + b":")
+        if isinstance(value, list) and value:
+            for index, each in enumerate(value):
+                whole.write(b"," if index else b"[")
+                whole.write(write_json(each))
+            whole.write(b"]")
+        else:
+            whole.write(write_json(value))
+        before = b","
+    whole.write(b"}" if body else b"{}")
+    return whole.getvalue()
 
 
 def read_arguments(text: str) -> dict[str, Any] | None:

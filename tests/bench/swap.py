@@ -23,7 +23,7 @@ from typing import Any
 
 import httpx
 
-from sidestep import Client, FallbackConfig, Session, Sidestep
+from sidestep import Client, FallbackConfig, MemoryStore, Route, Session, Sidestep
 from sidestep.provider.part import Message, Text
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -113,14 +113,19 @@ async def with_attempts(
 
 async def with_session(client: Client, size: int, middleware: Sidestep) -> None:
     """Ask with our own client and session, in a conversation of *size* messages."""
-    session = Session(DOWN, middleware=middleware, client=client, max_output_tokens=4096)
+    store = MemoryStore()
     *before, (_, prompt) = history(size)
-    session.conversation.messages += [
-        Message("assistant", [Text(text)], route=session.route)
-        if role == "assistant"
-        else Message("user", [Text(text)])
-        for role, text in before
-    ]
+    await store.replace(
+        [
+            Message("assistant", [Text(text)], route=Route(DOWN))
+            if role == "assistant"
+            else Message("user", [Text(text)])
+            for role, text in before
+        ]
+    )
+    session = Session(
+        DOWN, middleware=middleware, client=client, store=store, max_output_tokens=4096
+    )
     ended = await session.turn(prompt)
     assert ended.route == UP
     middleware.degraded.clear()
