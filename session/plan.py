@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..provider.route import Route
+from .need import Needs as Needs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -15,21 +16,6 @@ if TYPE_CHECKING:
 
     Unfit = Callable[[Route], str | None]
     """Says why a route cannot take a step, in half a sentence; None: it can."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Needs:
-    """What a step needs of a route.
-
-    Args:
-        capabilities: Words such as ``tool_calling``, ``images``, ``reasoning``.
-        tokens: How large the request and its answer will be, about; None is unknown.
-        boundary: Where its data may go; None: anywhere.
-    """
-
-    capabilities: frozenset[str] = frozenset()
-    tokens: int | None = None
-    boundary: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +78,13 @@ class Plan:
     Args:
         source: What it was read from, as a person would call it.
         config: The limits, and for a map of siblings the map.
-        chains: What an agent may ask for beside routes, each with its routes in order; a chain is
-            never walked back.
+        chains: What an agent may ask for beside routes, each with its routes in order, none of
+            them twice; a chain is never walked back. A route that is asked for by its own name is
+            a chain of one.
         providers: Those that it brings along, beside the catalog.
+        served: Providers that this process has; None: that is unknown, and then it has every one.
         boundary: Where data may go, whatever a step asks for; None: anywhere.
+        boundaries: Where the data of a chain may go, beside that.
         is_any_failure: Every failure moves a step, but for what no route is to blame for.
     """
 
@@ -103,7 +92,9 @@ class Plan:
     config: FallbackConfig
     chains: Mapping[str, tuple[Entry, ...]] = field(default_factory=dict)
     providers: Mapping[str, Provider] = field(default_factory=dict)
+    served: Mapping[str, Provider] | None = None
     boundary: str | None = None
+    boundaries: Mapping[str, str] = field(default_factory=dict)
     is_any_failure: bool = False
     warnings: tuple[ConfigWarning, ...] = field(default=())
 
@@ -111,25 +102,23 @@ class Plan:
         """Return where a step may go that asks for *asked*: a route, or the name of a chain.
 
         Raises:
-            ValueError: It is neither.
+            ValueError: It is neither, or a chain without a route.
         """
-        chain = self.chains.get(asked)
         config = self.config
-        if chain is None and self.chains:
-            return Course(requested=_route(asked, self.chains))  # one that is pinned stays alone
-        if chain is None:
+        if not self.chains:
             return Course(
                 requested=Route(asked),
                 siblings=config.fallback_models_by_model,
                 swaps=config.max_fallback_attempts,
             )
-        needs = Needs() if needs is None else needs
-        if self.boundary is not None and needs.boundary is None:
-            needs = Needs(
-                capabilities=needs.capabilities, tokens=needs.tokens, boundary=self.boundary
-            )
+        chain = self.chains.get(asked)
+        known = self._pinned(_route(asked, self.chains)) if chain is None else chain
+        if not known:
+            raise ValueError(f"{asked!r} has no route to go to: name one in {self.source}")
+        unfit = self._unfit(known, self._demands(asked, needs or Needs()))
+        if chain is None:
+            return Course(requested=known[0].route, unfit=unfit)
         routes = [entry.route for entry in chain]
-        unfit = {entry.route: why for entry in chain if (why := entry.why_unfit(needs))}
         return Course(
             requested=routes[0],
             siblings={route: routes[place + 1 :] for place, route in enumerate(routes)},
@@ -137,6 +126,47 @@ class Plan:
             swaps=min(config.max_fallback_attempts, len(routes) - 1),
             returns=False,
         )
+
+    def _pinned(self, route: Route) -> tuple[Entry, ...]:
+        """Return what is said of *route* anywhere; each of it has to let a step through."""
+        said = [entry for chain in self.chains.values() for entry in chain if entry.route == route]
+        provider = (self.served or {}).get(route.provider)
+        return tuple(said) or (entry_at(route, provider),)
+
+    def _demands(self, asked: str, needs: Needs) -> tuple[Needs, ...]:
+        """Return *needs* once for each boundary that is declared, since all of them hold."""
+        declared = (needs.boundary, self.boundary, self.boundaries.get(asked))
+        named = dict.fromkeys(each for each in declared if each is not None)
+        return tuple(replace(needs, boundary=each) for each in named) or (needs,)
+
+    def _unfit(self, chain: Sequence[Entry], demands: Sequence[Needs]) -> dict[Route, str]:
+        unfit: dict[Route, str] = {}
+        for entry in chain:
+            name = entry.route.provider
+            if self.served is not None and name not in self.served:
+                unfit[entry.route] = f"this process has no provider {name!r}"
+                continue
+            reasons = (entry.why_unfit(needs) for needs in demands)
+            if why := next(filter(None, reasons), None):
+                unfit[entry.route] = why
+        return unfit
+
+
+def entry_at(
+    route: Route,
+    provider: Provider | None,
+    *,
+    capabilities: frozenset[str] | None = None,
+    context_window: int | None = None,
+    boundary: str | None = None,
+) -> Entry:
+    """Return the entry of *route*; what is None of it is taken from its *provider*."""
+    if provider is not None:
+        context_window = provider.context_window if context_window is None else context_window
+        boundary = provider.boundary if boundary is None else boundary
+    return Entry(
+        route=route, capabilities=capabilities, context_window=context_window, boundary=boundary
+    )
 
 
 def _route(asked: str, chains: Mapping[str, object]) -> Route:

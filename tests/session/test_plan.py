@@ -1,0 +1,268 @@
+"""Where the steps of routing rules go: fit candidates in order, and none twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidestep import FallbackExhausted, FallbackUnsafe, Past, Route
+from sidestep.session.need import Needs
+
+from .ruled import A, Answer, B, C, Run, read, rule
+
+
+def test_the_candidates_are_taken_in_order() -> None:
+    run = Run(rule(A, B, C), {A: Answer(503), B: Answer(529)})
+
+    step = run.take()
+
+    assert run.agent.asked == [A, B, C]
+    assert (step.requested, step.route, step.swaps) == (A, C, 2)
+    assert run.skipped == []
+
+
+def test_a_candidate_that_was_tried_is_never_returned_to() -> None:
+    run = Run(rule(A, B, C), dict.fromkeys((A, B, C), Answer(503)))
+
+    with pytest.raises(FallbackExhausted):
+        run.take()
+
+    assert run.agent.asked == [A, B, C]
+
+
+NEEDS_TOOLS = Needs(capabilities=frozenset({"tool_calling"}))
+LIST = 'capabilities = ["streaming"]'
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a candidate at the head or in the middle lacks, and the reason that is given."""
+
+    id: str
+    unfit: str
+    why: str
+    needs: Needs | None = None
+    more: str = ""
+
+
+UNFIT = [
+    Fit("a capability is missing", f"{B} {LIST}", "it has no tool_calling", NEEDS_TOOLS),
+    Fit(
+        "the prompt is too long",
+        f"{B} context_window_tokens = 100",
+        "about 101 tokens do not fit into its 100",
+        Needs(tokens=101),
+    ),
+    Fit(
+        "the prompt is too long for its provider",
+        C,
+        "about 9001 tokens do not fit into its 9000",
+        Needs(tokens=9_001),
+    ),
+    Fit(
+        "outside the boundary of the rule",
+        f'{B} boundary = "us"',
+        "its boundary is 'us', and the step must stay in 'eu'",
+        more='boundary = "eu"',
+    ),
+    Fit(
+        "nothing is said of its boundary",
+        B,
+        "its boundary is nowhere that is said, and the step must stay in 'eu'",
+        more='boundary = "eu"',
+    ),
+    Fit(
+        "outside the boundary of the step",
+        B,
+        "its boundary is nowhere that is said, and the step must stay in 'eu'",
+        Needs(boundary="eu"),
+    ),
+    Fit("no provider", "acme/x", "this process has no provider 'acme'"),
+]
+GOOD = [f'{A} boundary = "eu"', f'{Route("anthropic/z")} boundary = "eu"']
+
+
+@pytest.mark.parametrize("fit", UNFIT, ids=lambda fit: fit.id)
+def test_an_unfit_candidate_is_passed_over_with_the_reason(fit: Fit) -> None:
+    """At the head of the chain, and between two that are fit."""
+    route = Route(fit.unfit.partition(" ")[0])
+    head = Run(rule(fit.unfit, *GOOD, more=fit.more))
+    middle = Run(rule(GOOD[0], fit.unfit, GOOD[1], more=fit.more), {A: Answer(503)})
+
+    first, second = head.take(needs=fit.needs), middle.take(needs=fit.needs)
+
+    assert head.agent.asked == [A]
+    assert middle.agent.asked == [A, "anthropic/z"]
+    assert first.skipped == second.skipped == {route: fit.why}
+    assert set(head.skipped) == set(middle.skipped) == {(route, fit.why)}
+
+
+@pytest.mark.parametrize("fit", UNFIT, ids=lambda fit: fit.id)
+def test_with_no_fit_candidate_the_step_fails_before_any_attempt_and_says_why(fit: Fit) -> None:
+    run = Run(rule(fit.unfit, more=fit.more))
+
+    with pytest.raises(FallbackExhausted) as caught:
+        run.take(needs=fit.needs)
+
+    assert run.agent.asked == []
+    assert caught.value.attempts == ()
+    assert fit.why in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "needs"),
+    [
+        pytest.param('boundary = "eu"\n' + rule(C), "coding", None, id="of the file"),
+        pytest.param(rule(C, more='boundary = "eu"'), "coding", None, id="of the rule"),
+        pytest.param(rule(C), "coding", Needs(boundary="eu"), id="of the step"),
+        pytest.param(
+            rule(f'{A} boundary = "eu"', more='boundary = "eu"'), "coding", Needs(boundary="us"),
+            id="a step cannot open that of the rule",
+        ),
+        pytest.param('boundary = "eu"\n' + rule(C), str(C), None, id="of the file, for a route"),
+        pytest.param(
+            'boundary = "eu"\n' + rule(C), "anthropic/other", None, id="a route that nobody named"
+        ),
+    ],
+)  # fmt: skip
+def test_outside_a_boundary_nothing_is_sent(text: str, asked: str, needs: Needs | None) -> None:
+    run = Run(text, {})
+
+    with pytest.raises(FallbackExhausted, match=r"and the step must stay in '(eu|us)'"):
+        run.take(asked, needs=needs)
+
+    assert run.agent.asked == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "asks"),
+    [
+        pytest.param(str(C), [C], id="one of a chain"),
+        pytest.param("anthropic/other", ["anthropic/other"], id="one of none"),
+    ],
+)
+def test_a_pinned_route_stays_alone(asked: str, asks: list[str]) -> None:
+    run = Run(rule(C, A, B), {C: Answer(503), Route("anthropic/other"): Answer(503)})
+
+    with pytest.raises(Answer):
+        run.take(asked)
+
+    assert run.agent.asked == asks
+
+
+def test_a_degraded_head_is_passed_over_until_its_cooldown_ends() -> None:
+    run = Run(rule(A, B), {A: [Answer(503), None]})
+
+    run.take()
+    step = run.take()
+    run.clock.now += 60
+    run.take()
+
+    assert run.agent.asked == [A, B, B, A]
+    assert step.skipped == {A: "degraded"}
+
+
+def test_a_degraded_candidate_is_taken_rather_than_none() -> None:
+    run = Run(rule(A, f"{B} {LIST}"))
+    run.engine.degraded.degrade(A, cooldown=60)
+
+    run.take(needs=NEEDS_TOOLS)
+
+    assert run.agent.asked == [A]
+
+
+@pytest.mark.parametrize(
+    ("failure", "moves"),
+    [
+        pytest.param(Answer(400), False, id="400 invalid"),
+        pytest.param(Answer(401), False, id="401 auth"),
+        pytest.param(Answer(402), False, id="402 money"),
+        pytest.param(Answer(403), False, id="403 auth"),
+        pytest.param(Answer(404), False, id="404 capability"),
+        pytest.param(Answer(422), False, id="422 invalid"),
+        pytest.param(KeyError("x"), False, id="unmapped"),
+        pytest.param(Answer(408), True, id="408 timeout"),
+        pytest.param(Answer(429), True, id="429 unavailable"),
+        pytest.param(Answer(500), True, id="500"),
+        pytest.param(Answer(503), True, id="503 unavailable"),
+        pytest.param(Answer(504), True, id="504 timeout"),
+        pytest.param(Answer(529), True, id="529 overloaded"),
+        pytest.param(TimeoutError("no answer"), True, id="timeout without a status"),
+    ],
+)
+def test_which_failures_move(failure: Exception, moves: bool) -> None:
+    run = Run(rule(A, B), {A: failure})
+
+    if moves:
+        run.take()
+    else:
+        with pytest.raises(type(failure)):
+            run.take()
+
+    assert run.agent.asked == ([A, B] if moves else [A])
+
+
+@pytest.mark.parametrize("ran", [(), ("read",)], ids=["none", "one that may run twice"])
+def test_after_tools_that_may_run_twice_a_conversation_moves(ran: tuple[str, ...]) -> None:
+    run = Run('idempotent_tools = ["read"]\n' + rule(A, B), {A: Answer(503)})
+
+    run.take(past=Past(tools_run=ran, route=A))
+
+    assert run.agent.asked == [A, B]
+
+
+def test_after_a_tool_that_may_not_run_twice_a_conversation_stays() -> None:
+    run = Run('idempotent_tools = ["read"]\n' + rule(A, B), {A: Answer(503)})
+
+    with pytest.raises(FallbackUnsafe, match="the tool 'write' had run"):
+        run.take(past=Past(tools_run=("read", "write"), route=A))
+
+    assert run.agent.asked == [A]
+
+
+def test_asking_for_a_rule_without_candidates_says_so() -> None:
+    with pytest.raises(ValueError, match="'coding' has no route to go to: name one in routing"):
+        Run(rule()).take()
+
+
+# A candidate answers with one of these, for every time that it is asked.
+FAILURES: list[Callable[[], Exception | None]] = [
+    lambda: None,
+    lambda: Answer(503),
+    lambda: Answer(429, **{"retry-after": "90"}),
+    lambda: Answer(400),
+    lambda: TimeoutError("no answer"),
+]
+plays = st.lists(st.sampled_from(FAILURES), min_size=1, max_size=6)
+
+
+@given(
+    outage=st.fixed_dictionaries({A: plays, B: plays, C: plays}),
+    pauses=st.lists(st.sampled_from([0.0, 30.0, 60.0, 120.0]), min_size=1, max_size=5),
+    retries=st.integers(0, 2),
+)
+def test_a_one_way_map_of_the_same_routes_makes_the_same_requests(
+    outage: dict[Route, list[Callable[[], Exception | None]]], pauses: list[float], retries: int
+) -> None:
+    rules = read(rule(A, B, C) + f"[limits]\nmax_upstream_retry_attempts = {retries}\n")
+    one_way = rules.config.model_copy(
+        update={"fallback_models_by_model": {A: (B, C), B: (C,)}, "move_policy": "rebuild"}
+    )
+    told = []
+
+    for config, asked in ((rules, "coding"), (one_way, str(A))):
+        run = Run(config, {route: [make() for make in played] for route, played in outage.items()})
+        ends = []
+        for pause in pauses:
+            try:
+                ends.append(str(run.take(asked).route))
+            except (Answer, TimeoutError, FallbackExhausted) as error:
+                ends.append(type(error).__name__)
+            run.clock.now += pause
+        told.append((run.agent.asked, run.clock.slept, ends, run.engine.degraded.snapshot()))
+
+    assert told[0] == told[1]
