@@ -1,0 +1,119 @@
+"""The plan that a hint makes: ``"zai:glm-5.2,anthropic:claude-opus-4-8"``."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from ..provider.error import ConfigError
+from ..provider.route import Route
+from .config import ConfigWarning, FallbackConfig
+from .expansion import expand
+from .plan import Entry, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+NAME = "hint"
+"""By which a step asks for the chain; its head's route does as well."""
+
+
+def hint_plan(
+    text: str,
+    environ: Mapping[str, str],
+    *,
+    inherited: str | None,
+    known: Collection[str],
+    is_routed: bool = True,
+) -> Plan:
+    """Return the plan that *text* makes: its elements in order, every failure moves on.
+
+    Variables are put in before anything else is read, so that one may hold several elements.
+    An element that is malformed, or whose provider is not known, is left out with a warning.
+
+    Args:
+        inherited: The model of elements that name none; None: they are malformed.
+        known: The providers that can be asked.
+        is_routed: Whether a hint is followed where the step goes; if not, the chain collapses
+            to its head.
+
+    Raises:
+        ConfigError: A variable is not closed, or no element can be used.
+    """
+    try:
+        elements = [element.strip() for element in expand(text, environ).split(",")]
+    except ConfigError as error:
+        raise ConfigError(f"C172: {error}") from None
+    warnings: list[ConfigWarning] = []
+    # What came from a variable may be a secret that was taken for a name.
+    shown = [f" ({each!r})" if "$" not in text and each else "" for each in elements]
+    chain: dict[Route, str] = {}
+    for number, element in enumerate(elements, 1):
+        where = f"element {number} of the hint{shown[number - 1]}"
+        route = _route(element, where, inherited, known)
+        if isinstance(route, ConfigWarning):
+            warnings.append(route)
+        elif route in chain:
+            message = f"{where} is the route of {chain[route]}, and so is inert"
+            warnings.append(ConfigWarning("C088", message, "leave it out"))
+        else:
+            chain[route] = f"element {number}"
+    if not chain:
+        raise ConfigError(f"nothing in the hint can be asked: {'; '.join(map(str, warnings))}")
+    routes = list(chain)
+    if len(elements) > 1 and not is_routed:
+        routes = routes[:1]
+        message = "the hint is not followed here, so that its chain ends with its head"
+        cure = "leave only the head, or ask where hints are followed"
+        warnings.append(ConfigWarning("C088", message, cure))
+    elif len(elements) > 1 and len(routes) == 1 and not any(w.code == "C088" for w in warnings):
+        message = "the hint has more than one element, but none that its head could move to"
+        warnings.append(ConfigWarning("C088", message, "add one, or leave only the head"))
+    return _plan(routes, warnings)
+
+
+def _plan(routes: list[Route], warnings: list[ConfigWarning]) -> Plan:
+    config = FallbackConfig(fallback_models_by_model={}, max_fallback_attempts=len(routes) - 1)
+    entries = tuple(Entry(route=route) for route in routes)
+    return Plan(
+        source="the hint",
+        # That the map is empty is no mistake here.
+        config=config.model_copy(update={"warnings": ()}),
+        chains={NAME: entries, str(routes[0]): entries},
+        is_any_failure=True,
+        warnings=tuple(warnings),
+    )
+
+
+def _route(
+    element: str, where: str, inherited: str | None, known: Collection[str]
+) -> Route | ConfigWarning:
+    """Return the route that *element* names, or what is wrong with it."""
+    provider, colon, model = element.partition(":")
+    if not colon:
+        model = inherited or ""
+    problem = _malformed(element, provider, has_colon=bool(colon), model=model)
+    if problem is not None:
+        return ConfigWarning("C172", f"{where} {problem}", 'write it as "provider:model"')
+    if provider not in known:
+        close = difflib.get_close_matches(provider, known, n=1)
+        cure = f"write {close[0]!r}" if close else f"take one of {', '.join(sorted(known))}"
+        return ConfigWarning("C087", f"{where} names no provider that is known", cure)
+    return Route(f"{provider}/{model}")
+
+
+def _malformed(element: str, provider: str, *, has_colon: bool, model: str) -> str | None:
+    """Return what is wrong with the form of *element*, as the rest of a sentence; None: nothing."""
+    if not element:
+        return "is empty"
+    if element.split() != [element]:
+        return "has white space inside"
+    if not provider:
+        return "has no provider before its colon"
+    if "/" in provider:
+        return "has a slash where its provider ends with a colon"
+    if has_colon and not model:
+        return "has no model after its colon"
+    if not model:
+        return "has no model, and the step asks for none that it could inherit"
+    return None if model.split() == [model] else "would inherit a model with white space in it"
