@@ -143,6 +143,12 @@ def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
     help="Keep the conversation in this file.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the conversation in the --session file.")
+@click.option(
+    "--journal",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Append what happens to this file, for `check --journal`.",
+)
 @click.option("--no-stream", is_flag=True, help="Print the answer only once it is complete.")
 @as_json
 def run(
@@ -156,6 +162,7 @@ def run(
     yes: bool,
     session: Path | None,
     resume: bool,
+    journal: Path | None,
     no_stream: bool,
     is_json: bool,
 ) -> int:
@@ -180,7 +187,7 @@ def run(
     desk = Desk(workspace=workspace, is_trusted=yes, session=session, is_resumed=resume)
     return take_turn(
         prompt, route, os.environ, system=system, max_output_tokens=max_output_tokens,
-        deadline=deadline, desk=desk, is_streamed=not no_stream, is_json=is_json,
+        deadline=deadline, desk=desk, is_streamed=not no_stream, is_json=is_json, journal=journal,
     )  # fmt: skip
 
 
@@ -228,10 +235,21 @@ async def _serve(
 
 @cli.command()
 @click.option("--model", "route", type=_Route(), help="Explain the chain from this route.")
+@click.option(
+    "--journal", metavar="FILE", help="Sum up this journal instead; - is stdin.",
+)  # fmt: skip
 @as_json
-def check(*, route: Route | None, is_json: bool) -> int:
-    """Say what the configuration in the environment means, and what is wrong with it."""
+def check(*, route: Route | None, journal: str | None, is_json: bool) -> int:
+    """Say what the configuration in the environment means, and what is wrong with it.
+
+    With --journal, say what a journal tells: who answered, why steps moved, what failures cost.
+    """
     from .check import inspect, show
+
+    if journal is not None and route is not None:
+        raise click.UsageError("--model explains a chain, --journal a file: leave one of them out")
+    if journal is not None:
+        return _sum_up(journal, is_json=is_json)
 
     found = inspect(os.environ, route)
     if is_json:
@@ -242,6 +260,18 @@ def check(*, route: Route | None, is_json: bool) -> int:
         return 0
     click.echo(f"Error: {found['error']}", err=True)
     return EXIT_USAGE
+
+
+def _sum_up(journal: str, *, is_json: bool) -> int:
+    from .journal_summary import summarise
+    from .journal_table import show
+
+    found = summarise(journal)
+    if is_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+    else:
+        show(terminal(), found)
+    return 0
 
 
 @cli.command()

@@ -46,6 +46,7 @@ from .turn import Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from ..provider.part import Output
     from ..provider.route import Route
@@ -68,17 +69,18 @@ def take_turn(
     desk: Desk | None = None,
     is_streamed: bool = True,
     is_json: bool = False,
+    journal: Path | None = None,
 ) -> int:
     """Answer *prompt*, and return the exit status.
 
     Raises:
-        ConfigError: The providers in the environment are wrong, or the workspace or the file of
-            the session cannot be used.
+        ConfigError: The providers in the environment are wrong, or the workspace, the file of
+            the session or the journal cannot be used.
         click.UsageError: The provider of *route* is not known.
         KeyboardInterrupt: The person pressed Ctrl-C; the connection is closed.
     """
-    middleware = Sidestep.from_env(environ)
     _log_to_stderr()
+    middleware = Sidestep.from_env(environ, journal=journal)
     providers = known_providers(middleware.config, environ)
     if route.provider not in providers:
         close = difflib.get_close_matches(route.provider, providers, n=1)

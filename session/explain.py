@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from ..provider.reader import DECODERS
 from ..provider.recorded import Outcome, Recorded, read
 from ..provider.report import read_body
 from ..provider.route import Route
-from ..provider.secret import Secret
+from ..provider.secret import without_keys
 from .console import printable
 from .decision import Retry, Standing, Stop, Swap, decide
 from .middleware import Sidestep
@@ -40,13 +39,6 @@ _CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS
 _ELSEWHERE = Route("another/route")
 """Stands for a healthy sibling where no route was named."""
 
-_KEY = re.compile(
-    r"\b[sp]k[-_][\w-]{16,}|\b(?:gsk|csk|xai|pplx|hf|r8)[-_]\w{16,}"
-    r"|\bAIza[\w-]{20,}|(?<=Bearer )[\w.~+/=-]{16,}"
-)
-"""What keys look like: some gateways repeat the one that they refuse."""
-_SHORTEST = 8
-"""Characters of what counts as a key; a shorter one, made up for a stub, may stand in any word."""
 _PLACES = {"html": "a page of HTML", "text": "plain text", "binary": "binary data",
            "json": "JSON", "empty": "an empty body"}  # fmt: skip
 """What can come in place of a stream, by its form."""
@@ -71,7 +63,8 @@ def explain(
     if route is None and middleware.config is not None:
         assumed.append("a route with a healthy sibling, as no --model was given")
     outcome.failure.route = route
-    outcome.failure.message = _without_keys(outcome.failure.message, known, environ)
+    keys = [environ.get(each.api_key_env or "", "") for each in known.values()]
+    outcome.failure.message = without_keys(outcome.failure.message, keys)
     outcome.failure.because = outcome.failure.because or _fact(outcome, recorded, decoder)
     decided = _decided(outcome.failure, middleware, route)
     return _described(outcome) | decided | {"assumed": assumed}
@@ -87,13 +80,6 @@ def _notes(recorded: Recorded, provider: Provider, known: Mapping[str, Provider]
     if wire not in (None, provider.wire):
         return [f"the {provider.wire} wire of {name!r}, but the body looks like {wire}"]
     return []
-
-
-def _without_keys(message: str, known: Mapping[str, Provider], environ: Mapping[str, str]) -> str:
-    for provider in known.values():
-        key = environ.get(provider.api_key_env or "", "")
-        message = Secret(key if len(key) >= _SHORTEST else None).hidden_in(message)
-    return _KEY.sub("[key]", message)
 
 
 def _fact(outcome: Outcome, recorded: Recorded, decoder: Decoder) -> str:

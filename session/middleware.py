@@ -19,6 +19,8 @@ from .config import FallbackConfig
 from .decision import Limits
 from .degraded import DegradedRoutes
 from .error import StepFailed
+from .journal import VARIABLE as JOURNAL_VARIABLE
+from .journal import Journal
 from .plan import Course, Plan
 from .retry import RetryPolicy
 from .source import ConfigReader
@@ -52,6 +54,11 @@ class Sidestep:
         on_event: Called with every event of every step. What it raises is logged.
         classify: Names the failure behind an exception of the agent's own; None from it leaves
             that to sidestep, which knows the exceptions of the usual SDKs.
+        journal: The file that every event is appended to, or a `Journal` of this one's alone;
+            None: nothing is written.
+
+    Raises:
+        ConfigError: The journal cannot be opened.
     """
 
     def __init__(
@@ -63,11 +70,15 @@ class Sidestep:
         rng: random.Random | None = None,
         on_event: Listener | None = None,
         classify: Classify | None = None,
+        journal: str | os.PathLike[str] | Journal | None = None,
     ) -> None:
         self.policy = policy or RetryPolicy()
         self.clock: Clock = clock or SystemClock()
         self.rng = rng or random.Random()  # noqa: S311 - jitter keeps no secret
         self.on_event = on_event
+        if journal is not None and not isinstance(journal, Journal):
+            journal = Journal(journal, clock=self.clock)
+        self.journal = journal
         self.degraded = DegradedRoutes(timer=self.clock.time)
         self._classify = classify
         self._reader: ConfigReader | None = None
@@ -84,12 +95,22 @@ class Sidestep:
         rng: random.Random | None = None,
         on_event: Listener | None = None,
         classify: Classify | None = None,
+        journal: str | os.PathLike[str] | Journal | None = None,
     ) -> Self:
         """Return one that follows the configuration in *environ*, also when that changes.
 
-        A configuration that is wrong is logged as an error, and ignored.
+        A configuration that is wrong is logged as an error, and ignored. So is a file that
+        ``SIDESTEP_JOURNAL`` names and that cannot be opened; it is read only without *journal*.
+
+        Raises:
+            ConfigError: *journal* cannot be opened.
         """
-        middleware = cls(policy=policy, clock=clock, rng=rng, on_event=on_event, classify=classify)
+        if journal is None:
+            journal = _journal_from_env(environ, clock)
+        middleware = cls(
+            policy=policy, clock=clock, rng=rng, on_event=on_event, classify=classify,
+            journal=journal,
+        )  # fmt: skip
         middleware._reader = ConfigReader(environ)
         return middleware
 
@@ -159,6 +180,7 @@ class Sidestep:
         past: Past | None = None,
         check_move: Callable[[], Awaitable[str | None]] | None = None,
         on_event: Listener | None = None,
+        journal: Listener | None = None,
     ) -> Step:
         """Return the attempts of one step, to iterate over.
 
@@ -176,6 +198,8 @@ class Sidestep:
             check_move: Called before a swap; says why the conversation cannot be moved now, in
                 half a sentence, so that the step ends; None from it lets it move.
             on_event: Called with the events of this step, beside the middleware's own.
+            journal: A page of the middleware's journal, where the step belongs to a turn; None:
+                one of the step's own, if there is a journal.
 
         Raises:
             ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
@@ -183,10 +207,12 @@ class Sidestep:
         """
         if deadline is not None and not deadline > 0:
             raise ValueError(f"`deadline` must be a number of seconds above 0, got {deadline!r}")
+        if journal is None and self.journal is not None:
+            journal = self.journal.page()
         return Step(
             self, self._course(route, needs), next(self._numbers),
             deadline=deadline, serves=serves, repair=repair,
-            past=past, check_move=check_move, on_event=on_event,
+            past=past, check_move=check_move, on_event=on_event, journal=journal,
         )  # fmt: skip
 
     def name(self, exc: Exception, route: Route) -> Failure:
@@ -215,6 +241,17 @@ class Sidestep:
         except Exception:
             _logger.exception("`classify` raised on %s", type(exc).__name__)
             return None
+
+
+def _journal_from_env(environ: Mapping[str, str], clock: Clock | None) -> Journal | None:
+    path = environ.get(JOURNAL_VARIABLE, "").strip()
+    if not path:
+        return None
+    try:
+        return Journal(os.path.expanduser(path), clock=clock, environ=environ)
+    except ConfigError as error:
+        _logger.error("%s is ignored: %s", JOURNAL_VARIABLE, error)  # noqa: TRY400 - it says all
+        return None
 
 
 def _configured(config: FallbackConfig | None) -> Mapping[str, Provider]:

@@ -91,6 +91,7 @@ class Step:
         past: Past | None,
         check_move: Callable[[], Awaitable[str | None]] | None,
         on_event: Listener | None,
+        journal: Listener | None,
     ) -> None:
         self._middleware = middleware
         self._clock = middleware.clock
@@ -102,7 +103,7 @@ class Step:
         self._pin: Pin | None = None
         self._check_move = check_move
         self._repaired: set[Route] = set()
-        self.herald = Herald(number, middleware.on_event, on_event)
+        self.herald = Herald(number, middleware.on_event, journal, on_event)
         self.limits: Limits = middleware.limits
         self._deadline_at = None if deadline is None else middleware.clock.time() + deadline
         self._next: Retry | Repair | Swap | None = None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..provider.client import Client
     from ..provider.part import Effort
     from .event import Event, Listener
+    from .journal import Page
     from .middleware import Sidestep
     from .request import Cures
     from .step import Step
@@ -104,6 +105,7 @@ class Session:
         self._steering: list[str] = []
         self._cures: Cures = {}
         self._is_busy = False
+        self._page: Page | None = None
 
     @property
     def conversation(self) -> Conversation:
@@ -131,6 +133,8 @@ class Session:
         if self._is_busy:
             raise RuntimeError("a turn of this session is running: wait for it, or open another")
         self._is_busy = True
+        journal = self._middleware.journal
+        self._page = None if journal is None else journal.page(of_turn=True)
         progress = _Progress(self.route)
         try:
             deadline_at = self._deadline_at(deadline)
@@ -140,12 +144,12 @@ class Session:
             error = {"class": type(exc).__name__, "message": str(exc)}
             # What was answered is shown, also where it could not be kept.
             text = progress.text if isinstance(exc, StoreError) else ""
-            self._tell(TurnEnded(text, progress.route, self.route, error))
+            self._end_turn(TurnEnded(text, progress.route, self.route, error))
             raise
         finally:
             self._is_busy = False
         ended = TurnEnded(progress.text, progress.route, self.route)
-        self._tell(ended)
+        self._end_turn(ended)
         return ended
 
     def stream(
@@ -196,6 +200,7 @@ class Session:
             self.route if route is None else route,
             serves=self._client.serves,
             repair=requests.repair,
+            journal=self._page.aside() if self._page else None,
         )
         return await step.run(lambda attempt: requests.text(attempt.route))
 
@@ -270,6 +275,7 @@ class Session:
             past=self.transcript.past,
             check_move=self._check_store,
             on_event=self.on_event,
+            journal=self._page,
         )
         reader = ReplyReader(message, self.transcript, self._run if self._eager else None)
         try:
@@ -299,7 +305,14 @@ class Session:
             return f"the session's store cannot be read ({error})"
         return None
 
+    def _end_turn(self, event: TurnEnded) -> None:
+        self._tell(event)
+        self._page = None
+
     def _tell(self, event: Event) -> None:
+        journal = self._page or self._middleware.journal
+        if journal is not None:
+            notify(journal, event)
         if self.on_event is not None:
             notify(self.on_event, event)
 

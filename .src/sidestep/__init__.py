@@ -74,6 +74,9 @@ from .session.event import (
     TurnEnded,
     Waiting,
 )
+from .session.journal import (
+    Journal,
+)
 from .session.middleware import (
     Sidestep,
 )
@@ -120,6 +123,7 @@ __all__ = [
     "FallbackExhausted",
     "FallbackUnsafe",
     "Image",
+    "Journal",
     "MemoryStore",
     "Message",
     "PartsRetracted",
