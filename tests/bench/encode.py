@@ -238,4 +238,4 @@ if __name__ == "__main__":
         print(json.dumps(encode_once((wire, shape, size))))
     else:
         logging.basicConfig(filename=os.devnull)
-        run(__doc__, measure, rounds=5)
+        run(__doc__, measure, rounds=3)
