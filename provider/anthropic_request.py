@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .caching import mark_anthropic
 from .effort import nearest_effort
+from .model import is_kimi_by_effort
 from .note import Note
 from .object_schema import object_schema
 from .part import Image, Message, Reasoning, Text, ToolCall
@@ -30,6 +31,8 @@ HOTTEST = 1.0
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 EARLIER: tuple[Effort, ...] = ("low", "medium", "high", "max")
 """What Claude 4.6 takes. Source: platform.claude.com/docs/en/build-with-claude/effort."""
+KIMI: tuple[Effort, ...] = ("low", "high", "max")
+"""What Kimi K3 takes. Source: platform.moonshot.ai (its Anthropic API)."""
 BUDGETS: Mapping[str, int] = {
     "minimal": 1024,
     "low": 2048,
@@ -87,6 +90,8 @@ def _sampling(handover: Handover) -> dict[str, float]:
     if temperature is not None and temperature > HOTTEST:
         _note(handover, "changed", f"temperature {temperature} to {HOTTEST}", "it is the highest")
         temperature = HOTTEST
+    if temperature is not None and not handover.target.takes_both:
+        top_p = None
     asked = {"temperature": temperature, "top_p": top_p}
     return {name: value for name, value in asked.items() if value is not None}
 
@@ -114,6 +119,8 @@ def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
 
 def _efforts(target: Target) -> Sequence[Effort]:
     """Return the efforts that the model takes; those that take sampling came before ``xhigh``."""
+    if is_kimi_by_effort(target.route.model):
+        return KIMI
     return EARLIER if target.takes_sampling else EFFORTS
 
 

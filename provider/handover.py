@@ -61,7 +61,8 @@ def hand_over(conversation: Conversation, target: Target) -> Handover:
     made = Handover(target, conversation.settings, crossing.system, crossing.messages)
     made.notes = [*crossing.notes, *_give_the_user_a_word(made)]
     made.tools = _declared(conversation, names, made.notes)
-    if target.declares_called_tools:
+    if target.declares_called_tools and not made.tools:
+        # One more beside others would not be the prompt that its reasoning and its cache go with.
         made.tools += _called(made)
     if made.tools and not conversation.tools:
         # What is declared only because it was called is not there to be called again.
@@ -105,11 +106,9 @@ def _declared(conversation: Conversation, names: ToolNames, notes: list[Note]) -
 
 
 def _called(made: Handover) -> Iterable[ToolSpec]:
-    """Return the tools that were called and are not declared."""
-    known = {tool.name for tool in made.tools}
+    """Return the tools that were called."""
     calls = (part for message in made.messages for part in message.parts)
     for name in dict.fromkeys(call.name for call in calls if isinstance(call, ToolCall)):
-        if name not in known:
-            why = "it was called, and must be declared"
-            made.notes.append(Note("made", f"tool {name!r}", why))
-            yield ToolSpec(name)
+        why = "tools were called, and some must be declared"
+        made.notes.append(Note("made", f"tool {name!r}", why))
+        yield ToolSpec(name)

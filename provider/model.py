@@ -32,6 +32,7 @@ class Claude:
     Args:
         thinking: How it is told to think: not at all, with a budget, or by effort.
         takes_sampling: It takes ``temperature`` and ``top_p``.
+        takes_both: It takes these two at once.
         can_be_silenced: Its thinking can be switched off.
         can_be_forced: It takes a ``tool_choice`` that names a tool, or asks for any.
         takes_prefill: A conversation may end with the beginning of its answer.
@@ -40,6 +41,7 @@ class Claude:
 
     thinking: Thinking
     takes_sampling: bool
+    takes_both: bool
     can_be_silenced: bool
     can_be_forced: bool
     takes_prefill: bool
@@ -64,6 +66,7 @@ def claude(model: str) -> Claude:
     return Claude(
         thinking=thinking,
         takes_sampling=version < (4, 7),
+        takes_both=version < (4, 1),
         can_be_silenced=not is_strict,
         can_be_forced=not is_strict,
         takes_prefill=version < (4, 6),
@@ -88,6 +91,11 @@ def reasons_as_openai(model: str) -> bool:
 def is_kimi_thinking(model: str) -> bool:
     """Say whether *model* is a Kimi that thinks before it calls a tool."""
     return _KIMI_THINKING.search(plain_name(model)) is not None
+
+
+def is_kimi_by_effort(model: str) -> bool:
+    """Say whether *model* is a Kimi that is told its effort, and has no switch for its thinking."""
+    return re.search(r"kimi-k[3-9]", plain_name(model)) is not None
 
 
 def _version(match: re.Match[str]) -> Version:

@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from .caching import mark_chat
 from .effort import DEEPSEEK, USUAL, nearest_effort, openai_efforts
+from .note import Note
+from .object_schema import object_schema
+from .openai_schema import for_openai
 from .part import Image, Message, Reasoning, Text, ToolCall
 from .think_tag import with_tag
 from .wire import write_json
@@ -68,7 +71,7 @@ def _messages(handover: Handover) -> Iterator[dict[str, Any]]:
     instructor = "developer" if is_developer else "system"
     if handover.system:
         yield {"role": instructor, "content": _SEPARATOR.join(handover.system)}
-    for message in _arranged(handover.messages, target):
+    for message in _arranged(handover):
         if message.role == "assistant":
             yield from _answer(message, target)
         else:
@@ -76,20 +79,26 @@ def _messages(handover: Handover) -> Iterator[dict[str, Any]]:
             yield {"role": role, "content": _content(message.parts, target)}
 
 
-def _arranged(messages: Iterable[Message], target: Target) -> Iterable[Message]:
-    """Return *messages* one after another as *target* takes them."""
+def _arranged(handover: Handover) -> Iterable[Message]:
+    """Return the messages one after another as the target takes them."""
+    target = handover.target
     # An answer of which there is but thinking is none: it has neither content nor calls.
-    messages = (m for m in messages if any(not isinstance(part, Reasoning) for part in m.parts))
+    messages: Iterable[Message] = (
+        m for m in handover.messages if any(not isinstance(part, Reasoning) for part in m.parts)
+    )
     if target.bridges_results:
-        messages = _bridged(messages)
+        messages = _bridged(messages, handover.notes)
     return _merged(messages) if target.vendor in _MERGING else messages
 
 
-def _bridged(messages: Iterable[Message]) -> Iterator[Message]:
-    """Put an answer between results and what follows of the user's."""
+def _bridged(messages: Iterable[Message], notes: list[Note]) -> Iterator[Message]:
+    """Put an answer between results and what follows of the user's; it is noted once."""
+    note = Note("made", "an answer to results", "the user cannot speak right after them here")
     has_results = False
     for message in messages:
         if has_results and message.role != "assistant":
+            if note not in notes:
+                notes.append(note)
             yield Message("assistant", [Text(BRIDGE)])
         yield message
         has_results = _has_calls(message)
@@ -191,7 +200,7 @@ def _tools(handover: Handover) -> dict[str, Any]:
     is_unsayable = settings.tool_choice == "none" and "tool_choice" in omitted
     if not handover.tools or is_unsayable:
         return {}
-    spelled: dict[str, Any] = {"tools": [_tool(tool) for tool in handover.tools]}
+    spelled: dict[str, Any] = {"tools": [_tool(tool, handover.target) for tool in handover.tools]}
     if settings.tool_choice is not None:
         spelled["tool_choice"] = _choice(settings.tool_choice, handover)
     if settings.parallel_tool_calls is not None:
@@ -199,8 +208,10 @@ def _tools(handover: Handover) -> dict[str, Any]:
     return spelled
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    function: dict[str, Any] = {"name": tool.name, "parameters": tool.input_schema}
+def _tool(tool: ToolSpec, target: Target) -> dict[str, Any]:
+    is_behind = target.vendor == "openrouter" and target.route.model.lower().startswith("openai/")
+    shaped = for_openai if is_behind or target.vendor == "openai" else object_schema
+    function: dict[str, Any] = {"name": tool.name, "parameters": shaped(tool.input_schema)}
     if tool.description:
         function["description"] = tool.description
     return {"type": "function", "function": function}
@@ -229,7 +240,8 @@ def _limits(settings: Settings, target: Target) -> dict[str, Any]:
         spelled[target.token_limit] = min(settings.max_output_tokens, most)
     if target.takes_sampling and settings.temperature is not None:
         spelled["temperature"] = settings.temperature
-    if target.takes_sampling and settings.top_p is not None:
+    is_one_too_many = "temperature" in spelled and not target.takes_both
+    if target.takes_sampling and settings.top_p is not None and not is_one_too_many:
         spelled["top_p"] = settings.top_p
     if target.vendor == "openai" and settings.cache_key is not None:
         spelled["prompt_cache_key"] = settings.cache_key

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, assert_never
 
 from .effort import nearest_effort, openai_efforts
+from .openai_schema import for_openai
 from .part import Image, Reasoning, Text, ToolCall
 from .tool_name import name_there
-from .tool_schema import for_openai
 from .wire import write_json
 
 if TYPE_CHECKING:

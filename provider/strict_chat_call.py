@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -232,10 +233,22 @@ def _anthropic(each: Exchange) -> Complaint | None:
     return Complaint(message=why)
 
 
+def answers_results_before_the_user_speaks(said: Said) -> Complaint | None:
+    """Source: github.com/zed-industries/zed/pull/31736."""
+    if said.vendor != "mistral":
+        return None
+    roles = [message["role"] for message in said.messages]
+    if ("tool", "user") not in itertools.pairwise(roles):
+        return None
+    why = "Unexpected role 'user' after role 'tool'"
+    return Complaint(message=why, type=ORDER, code="3230")
+
+
 CALL_RULES = (
     has_calls_in_form,
     has_results_in_form,
     has_ids_in_form,
     has_unique_ids,
     has_results_for_calls,
+    answers_results_before_the_user_speaks,
 )

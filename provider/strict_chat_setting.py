@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME = r"^[a-zA-Z0-9_-]+$"
 LONGEST_NAME = 64
+NOT_AT_ROOT = frozenset({"oneOf", "anyOf", "allOf", "enum", "not"})
 EMPTY = "empty array. Expected an array with minimum length 1, but got an empty array instead."
 REFUSED_BY_REASONING = ("top_p", "presence_penalty", "frequency_penalty", "logprobs", "logit_bias")
 
@@ -104,13 +105,15 @@ def has_functions(said: Said) -> Complaint | None:
         if tool.get("type") == "function" and not isinstance(tool.get("function"), dict):
             return missing(f"{where}.function")
         if tool.get("type") == "function":
-            found = wrong_function(tool["function"], f"{where}.function")
+            found = wrong_function(tool["function"], f"{where}.function", is_openai=said.is_openai)
             if found is not None:
                 return said.passed_on(found)
     return None
 
 
-def wrong_function(function: Mapping[str, Any], where: str) -> Complaint | None:
+def wrong_function(
+    function: Mapping[str, Any], where: str, *, is_openai: bool = True
+) -> Complaint | None:
     """Complain of a function that is declared at *where*."""
     found = wrong_name(function.get("name"), f"{where}.name")
     if found is not None:
@@ -118,15 +121,30 @@ def wrong_function(function: Mapping[str, Any], where: str) -> Complaint | None:
     schema = function.get("parameters")
     if schema is None:
         return None
-    kind = mapping(schema).get("type")
-    if kind == "object":
+    why = _wrong_schema(mapping(schema), is_openai=is_openai)
+    if why is None:
         return None
-    message = (
-        f"Invalid schema for function '{function['name']}': schema must be a JSON Schema of "
-        f"'type: \"object\"', got 'type: \"{kind}\"'."
-    )
+    message = f"Invalid schema for function '{function['name']}': {why}"
     param = f"{where}.parameters"
     return Complaint(message=message, param=param, code="invalid_function_parameters")
+
+
+def _wrong_schema(schema: Mapping[str, Any], *, is_openai: bool) -> str | None:
+    kind = schema.get("type")
+    if kind != "object":
+        return f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{kind}\"'."
+    if not is_openai:
+        return None
+    if schema.keys() & NOT_AT_ROOT:
+        return (
+            "schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at "
+            "the top level."
+        )
+    for name, each in mapping(schema.get("properties")).items():
+        # Deeper ones are not looked for.
+        if mapping(each).get("type") == "array" and "items" not in each:
+            return f"In context=('properties', '{name}'), array schema missing items."
+    return None
 
 
 def wrong_name(name: object, where: str) -> Complaint | None:

@@ -64,6 +64,12 @@ class Said:
         is_named = self.route.model.startswith("anthropic/")
         return is_named and plain_name(self.route.model).startswith("claude")
 
+    @cached_property
+    def is_openai(self) -> bool:
+        """OpenAI itself judges it, or OpenRouter passes it on to OpenAI."""
+        is_behind = self.vendor == "openrouter" and self.route.model.startswith("openai/")
+        return is_behind or self.vendor == "openai"
+
     def calls(self) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
         """Go through all calls of tools."""
         for index, message in enumerate(self.messages):

@@ -185,6 +185,11 @@ def samples_only_where_taken(said: Said) -> Complaint | None:
     given = [name for name in SAMPLING if said.body.get(name) is not None]
     if given and not said.takes.takes_sampling:
         return bad(f"`{given[0]}` is deprecated for this model.")
+    if not said.takes.takes_both and {"temperature", "top_p"}.issubset(given):
+        return bad(
+            "`temperature` and `top_p` cannot both be specified for this model. Please use only "
+            "one."
+        )
     for name in given:
         value = said.body[name]
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from .model import claude, gemini_version, is_kimi_thinking, plain_name, reasons_as_openai
+from .model import (
+    claude,
+    gemini_version,
+    is_kimi_by_effort,
+    is_kimi_thinking,
+    plain_name,
+    reasons_as_openai,
+)
 from .tool_id import ANTHROPIC_IDS, CHAT_IDS, KIMI_IDS, LONG_IDS, MISTRAL_IDS
 from .tool_name import ANTHROPIC_NAMES, GEMINI_NAMES, OPENAI_NAMES
 from .vendor import vendor_of
@@ -59,11 +66,12 @@ class Target:
         images_in_errors: So may the result of a tool that failed.
         begins_with_user: The first message must be the user's.
         takes_system_later: Instructions may stand between messages.
-        declares_called_tools: Every tool that was called must be declared.
+        declares_called_tools: Where tools were called some must be declared.
         thinking: How it is told to think.
         can_be_silenced: It can be told not to think.
         can_be_forced: It can be told to call a tool.
         takes_sampling: It takes ``temperature`` and ``top_p``.
+        takes_both: It takes these two at once.
         token_limit: What it calls the length of the longest answer.
         most_tokens: The longest answer that it gives; None is unknown.
         markers: How many cache markers a request may hold; 0 where it takes none.
@@ -92,6 +100,7 @@ class Target:
     can_be_silenced: bool = True
     can_be_forced: bool = True
     takes_sampling: bool = True
+    takes_both: bool = True
     token_limit: str = "max_tokens"  # noqa: S105 - the name of a parameter
     most_tokens: int | None = None
     markers: int = 0
@@ -116,6 +125,7 @@ def target_of(provider: Provider, route: Route) -> Target:
             return replace(target, **_chat(vendor, route.model))
 
 
+_NO_SWITCH = frozenset({"thinking"})
 _FACADES = frozenset({"deepseek", "moonshot", "zai", "minimax"})
 """Who speaks the wire of Anthropic with models of their own, whatever name these are given."""
 
@@ -141,6 +151,7 @@ def _anthropic(target: Target) -> Target:
             can_be_silenced=facts.can_be_silenced,
             can_be_forced=facts.can_be_forced,
             takes_sampling=facts.takes_sampling,
+            takes_both=facts.takes_both,
             markers=4,
         )
     wants_thinking = target.vendor in {"deepseek", "moonshot"}
@@ -148,6 +159,7 @@ def _anthropic(target: Target) -> Target:
         target,
         proof="unsigned",
         missing_reasoning=PLACEHOLDER if wants_thinking else None,
+        omitted=_NO_SWITCH if is_kimi_by_effort(target.route.model) else frozenset(),
         takes_images=_sees(target.vendor, target.route.model.lower()),
         markers=4 if target.vendor == "openrouter" else 0,
     )
@@ -204,6 +216,7 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
     "mistral": {
         "ids": MISTRAL_IDS,
         "begins_with_user": True,
+        "bridges_results": True,
         "omitted": frozenset({"stream_options"}),
     },
     "deepseek": {
@@ -221,9 +234,12 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
 """How the dialects of Chat Completions differ in what they take.
 
 Source: the vendors' own references, and what they answered in
-github.com/deepseek-ai/DeepSeek-V3/issues/1376 (no call is forced while it thinks) and
-github.com/agno-agi/agno/issues/4508 (Cerebras and parallel calls); for z.ai and MiniMax, which take
-no choice of a tool but their own, java.agentscope.io/v2/en/integration/model. Read on 2026-11-30.
+github.com/deepseek-ai/DeepSeek-V3/issues/1376 (no call is forced while it thinks),
+github.com/agno-agi/agno/issues/4508 (Cerebras and parallel calls) and
+github.com/zed-industries/zed/pull/31736 (Mistral, and the user right after results), which
+github.com/NousResearch/hermes-agent/issues/20154 saw of a model of 2026 as well; for z.ai and
+MiniMax, which take no choice of a tool but their own, java.agentscope.io/v2/en/integration/model.
+Read on 2026-11-30.
 """
 
 _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
@@ -241,6 +257,7 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "openrouter": lambda model: {
         # OpenAI is the only one behind it whose ids may not be as long as the others give them.
         **({"ids": CHAT_IDS} if model.startswith("openai/") else {}),
+        "bridges_results": model.startswith("mistralai/"),
         "markers": 4 if model.startswith(("anthropic/", "google/")) else 0,
         "thinking": "adaptive",
         **(_claude_behind(model) if model.startswith("anthropic/") else {}),
@@ -278,6 +295,7 @@ def _claude_behind(model: str) -> Mapping[str, Any]:
     facts = claude(model)
     return {
         "takes_sampling": facts.takes_sampling,
+        "takes_both": facts.takes_both,
         "can_be_silenced": facts.can_be_silenced,
         "can_be_forced": facts.can_be_forced,
         "declares_called_tools": True,

@@ -1,6 +1,6 @@
 """JSON Schemas of tools in the form that an API takes; what an agent declared is never changed.
 
-Source: developers.openai.com/api/docs/guides/function-calling, ai.google.dev/api/caching
+Source: ai.google.dev/api/caching
 (FunctionDeclaration) and ai.google.dev/gemini-api/docs/structured-output, read on 2026-11-29; for
 what is refused without being written there github.com/spring-projects/spring-ai/issues/4776 and
 github.com/su-kaka/gcli2api/pull/374.
@@ -31,14 +31,6 @@ MAPS = frozenset(
 """The keywords that hold schemas by names; such a name is no keyword."""
 
 _BESIDE_REF = frozenset({"description", "default"})
-_NOT_AT_ROOT = frozenset({"anyOf", "oneOf", "allOf", "not", "enum"})
-
-
-def for_openai(schema: Mapping[str, Any]) -> Schema:
-    """Return *schema* with an object at its root that names its properties, as OpenAI wants it."""
-    root = {key: value for key, value in rooted(schema).items() if key not in _NOT_AT_ROOT}
-    root.setdefault("properties", {})
-    return root
 
 
 def for_gemini(schema: Mapping[str, Any]) -> Schema:
@@ -50,7 +42,7 @@ def for_gemini(schema: Mapping[str, Any]) -> Schema:
     root = _for_gemini(rooted(schema))
     unread = [root]
     while unread:  # a schema may be nested deeper than functions can be
-        _change_below(unread.pop(), _for_gemini, unread)
+        change_below(unread.pop(), _for_gemini, unread)
     return root
 
 
@@ -93,7 +85,7 @@ def _for_gemini(schema: Mapping[str, Any]) -> Schema:
     return made
 
 
-def _change_below(
+def change_below(
     schema: Schema, change: Callable[[Mapping[str, Any]], Schema], changed: list[Schema]
 ) -> None:
     """Put what *change* makes of them for the schemas in *schema*; tell them in *changed*."""

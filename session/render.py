@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..provider.error import ConfigError
 from ..provider.rendering import body_of
+from ..provider.target import target_of
+from ..provider.unsaid import unsaid
 from .middleware import Sidestep
-from .source import known_providers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ..provider.handover import Note
     from ..provider.part import Conversation
@@ -24,7 +25,7 @@ def render(conversation: Conversation, route: Route, environ: Mapping[str, str])
     Raises:
         ConfigError: The provider of *route* is not known.
     """
-    known = known_providers(Sidestep.from_env(environ).config, environ)
+    known = Sidestep.from_env(environ).providers
     provider = known.get(route.provider)
     if provider is None:
         raise ConfigError(
@@ -32,12 +33,36 @@ def render(conversation: Conversation, route: Route, environ: Mapping[str, str])
             f"{', '.join(sorted(known))}, or add it to SIDESTEP_PROVIDERS"
         )
     body, rendering = body_of(conversation, provider, route)
+    unsaid_ = unsaid(
+        conversation.settings,
+        conversation.tools,
+        body,
+        renamed=rendering.renamed,
+        thinks=target_of(provider, route).thinking != "none",
+    )
     return {
         "route": str(route),
         "url": provider.base_url + rendering.path,
         "body": body,
-        "notes": [_note(note) for note in rendering.notes],
+        "notes": [_note(note) for note in _together(rendering.notes, unsaid_)],
     }
+
+
+def _together(told: Sequence[Note], found: Iterable[Note]) -> Iterator[Note]:
+    """Return the notes of both, but of a thing that both are about only the first."""
+    yield from told
+    things = {note.what.partition(" to ")[0] for note in told}
+    settings = {thing.partition(" ")[0] for thing in things}
+    if "thinking" in settings:
+        settings.add("effort")
+    for note in found:
+        name = note.what.partition(" ")[0]
+        if name in {"name", "schema"}:
+            is_new = note.what.partition(" to ")[0] not in things
+        else:
+            is_new = name not in settings
+        if is_new:
+            yield note
 
 
 def show(found: Mapping[str, Any], *, with_notes: bool) -> str:

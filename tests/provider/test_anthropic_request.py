@@ -482,12 +482,18 @@ def effort(word: str) -> dict[str, Any]:
     return {"thinking": {"type": "adaptive"}, "output_config": {"effort": word}}
 
 
+def told(word: str) -> dict[str, Any]:
+    return {"output_config": {"effort": word}}
+
+
 def budget(tokens: int) -> dict[str, Any]:
     return {"thinking": {"type": "enabled", "budget_tokens": tokens}}
 
 
 OFF = {"thinking": {"type": "disabled"}}
 WARM = {"temperature": 0.5, "top_p": 0.9}
+HALF = {"temperature": 0.5}  # from 4.1 on one of both is refused
+KIMI = Route("moonshot-anthropic/kimi-k3")
 
 THOUGHT = [
     pytest.param(ADAPTIVE, None, 9000, {}, {}, id="adaptive: nothing is asked"),
@@ -499,8 +505,8 @@ THOUGHT = [
     pytest.param(EARLY, "max", 9000, {}, effort("max"), id="adaptive: max before xhigh"),
     pytest.param(STRICT, "none", 9000, {}, {}, id="cannot be silenced"),
     pytest.param(STRICT, "high", 9000, {}, effort("high"), id="always thinks"),
-    pytest.param(MANUAL, None, 9000, {}, WARM, id="manual: nothing is asked"),
-    pytest.param(MANUAL, "none", 9000, {}, {**OFF, **WARM}, id="manual: none"),
+    pytest.param(MANUAL, None, 9000, {}, HALF, id="manual: nothing is asked"),
+    pytest.param(MANUAL, "none", 9000, {}, {**OFF, **HALF}, id="manual: none"),
     pytest.param(MANUAL, "minimal", 64000, {}, budget(1024), id="manual: minimal"),
     pytest.param(MANUAL, "low", 64000, {}, budget(2048), id="manual: low"),
     pytest.param(MANUAL, "medium", 64000, {}, budget(8192), id="manual: medium"),
@@ -509,7 +515,10 @@ THOUGHT = [
     pytest.param(MANUAL, "max", 64000, {}, budget(32000), id="manual: half of the answer"),
     pytest.param(MANUAL, "high", None, {}, budget(2048), id="manual: half of the default"),
     pytest.param(MANUAL, "low", 2048, {}, budget(1024), id="manual: just room enough"),
-    pytest.param(MANUAL, "low", 2047, {}, WARM, id="manual: no room"),
+    pytest.param(MANUAL, "low", 2047, {}, HALF, id="manual: no room"),
+    pytest.param(KIMI, "medium", 9000, {}, told("low"), id="Kimi: medium"),
+    pytest.param(KIMI, "xhigh", 9000, {}, told("high"), id="Kimi: xhigh"),
+    pytest.param(KIMI, "none", 9000, {}, WARM, id="Kimi: none"),
     pytest.param(UNTHINKING, "high", 9000, {}, WARM, id="does not think"),
     pytest.param(UNTHINKING, "none", 9000, {}, WARM, id="does not think anyway"),
     pytest.param(

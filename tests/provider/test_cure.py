@@ -443,7 +443,7 @@ CHANGES = [
         id="declared tools",
     ),
     pytest.param(
-        "mistral/codestral", Cure(C.BRIDGE_RESULTS), {"bridges_results": True}, id="bridge"
+        "somewhere/some-model", Cure(C.BRIDGE_RESULTS), {"bridges_results": True}, id="bridge"
     ),
     pytest.param(CLAUDE, Cure(C.UNMARK), {"markers": 0}, id="markers"),
     pytest.param(CLAUDE, Cure(C.DROP_IMAGES), {"takes_images": False}, id="images"),

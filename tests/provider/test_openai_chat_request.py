@@ -531,6 +531,7 @@ def test_mistral_gets_no_neighbours_of_one_role() -> None:
         result_spelled(),
         {"role": "assistant", "content": None, "tool_calls": [call_spelled("call67890")]},
         result_spelled("call67890"),
+        {"role": "assistant", "content": BRIDGE},
         {"role": "user", "content": "e\n\nf"},
     ]
 
@@ -554,8 +555,45 @@ def test_an_answer_stands_between_results_and_the_user_where_one_must() -> None:
 def test_a_tool_without_a_description_has_none() -> None:
     body = spelled(GPT, user("a"), tools=[ToolSpec("read")])
 
-    function = {"name": "read", "parameters": {"type": "object"}}
+    function = {"name": "read", "parameters": {"type": "object", "properties": {}}}
     assert body["tools"] == [{"type": "function", "function": function}]
+
+
+CHOICE = {"anyOf": [{"properties": {"a": {"type": "array"}}}, {"properties": {"b": {}}}]}
+SCHEMAS = [
+    pytest.param(GPT, {"a": {"type": "array", "items": {}}, "b": {}}, id="OpenAI"),
+    pytest.param(
+        Route("openrouter/openai/gpt-5.2"),
+        {"a": {"type": "array", "items": {}}, "b": {}},
+        id="OpenAI behind OpenRouter",
+    ),
+    pytest.param(SONNET, {"a": {"type": "array"}, "b": {}}, id="Claude behind OpenRouter"),
+    pytest.param(GROQ, {"a": {"type": "array"}, "b": {}}, id="Groq"),
+]
+
+
+@pytest.mark.parametrize(("route", "properties"), SCHEMAS)
+def test_arguments_are_an_object_whatever_they_were_declared_as(
+    route: Route, properties: Object
+) -> None:
+    body = spelled(route, user("a"), tools=[ToolSpec("read", "", CHOICE)])
+
+    parameters = {"type": "object", "properties": properties}
+    assert body["tools"][0]["function"] == {"name": "read", "parameters": parameters}
+
+
+SAMPLED = [
+    pytest.param(GPT_4, {"temperature": 0.2, "top_p": 0.9}, id="both"),
+    pytest.param(Route("openrouter/anthropic/claude-sonnet-4.5"), {"temperature": 0.2}, id="one"),
+    pytest.param(SONNET, {}, id="none"),
+]
+
+
+@pytest.mark.parametrize(("route", "sent"), SAMPLED)
+def test_as_much_of_sampling_as_is_taken(route: Route, sent: Object) -> None:
+    body = spelled(route, user("a"), temperature=0.2, top_p=0.9)
+
+    assert {name: body[name] for name in ("temperature", "top_p") if name in body} == sent
 
 
 def named(name: str) -> Object:

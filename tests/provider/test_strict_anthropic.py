@@ -165,6 +165,8 @@ SETTINGS = [
       "is not compatible with this model", route=FABLE),
     R("sampling on 4.8", top(temperature=0.5), "`temperature` is deprecated for this model."),
     R("sampling on 4.5", top(temperature=0.5), None, route=OLD),
+    R("both of sampling on 4.5", top(temperature=0.5, top_p=0.9), "cannot both be", route=OLD),
+    R("both of sampling on 3.5", top(temperature=0.5, top_p=0.9), None, route=NEVER),
     R("sampling while it thinks", top(temperature=0.5), "may only be set to 1",
       route=OLD, thinking=BUDGET),
     R("prefill on 4.8", say(("assistant", "I see")), "does not support assistant message prefill"),

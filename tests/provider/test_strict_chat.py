@@ -82,6 +82,11 @@ def remove(index: int) -> Change:
     return lambda body: body["messages"].pop(index)
 
 
+def declared(**schema: Any) -> Change:
+    """Declare the tool with another schema."""
+    return lambda body: body["tools"][0]["function"].update(parameters=schema)
+
+
 def top(**fields: Any) -> Change:
     return lambda body: body.update(deepcopy(fields))
 
@@ -145,6 +150,12 @@ PARAMETERS = [
     R("a long name", lambda b: b["tools"][0]["function"].update(name="l" * 65), "too long"),
     R("a schema that is no object", lambda b: b["tools"][0]["function"].update(parameters={}),
       "Invalid schema for function 'ls'", code="invalid_function_parameters"),
+    R("a choice at the root", declared(type="object", anyOf=[{}]), "not have 'oneOf'/'anyOf'"),
+    R("a choice at the root", declared(type="object", anyOf=[{}]), None, route=GROQ),
+    R("a list of what is not said", declared(type="object", properties={"a": {"type": "array"}}),
+      "array schema missing items"),
+    R("a list of what is not said", declared(type="object", properties={"a": {"type": "array"}}),
+      None, route=DEEPSEEK),
     R("two of a name", lambda b: b["tools"].append(TOOL), "function name ls is duplicated",
       route=KIMI),
     R("two of a name", lambda b: b["tools"].append(TOOL), "Tool names must be unique",
@@ -218,7 +229,6 @@ MESSAGES = [
     R("a prefix last", add(4, {"role": "assistant", "content": "Do", "prefix": True}), None,
       route=MISTRAL),
     R("the assistant last", add(4, {"role": "assistant", "content": "Done"}), None),
-    R("the user after a result", add(4, {"role": "user", "content": "Go on"}), None, route=MISTRAL),
 ]  # fmt: skip
 
 
@@ -256,6 +266,9 @@ CALLS = [
     R("no result", remove(3), "does not follow tool call", route=MINIMAX),
     R("no result", lambda b: b["messages"].__setitem__(3, {"role": "user", "content": "x"}),
       "Not the same number of function calls and responses", route=MISTRAL, code="3230"),
+    R("the user right after a result", add(4, {"role": "user", "content": "Wait"}),
+      "Unexpected role 'user' after role 'tool'", route=MISTRAL, code="3230"),
+    R("the user right after a result", add(4, {"role": "user", "content": "Wait"}), None),
     R("a message before the result", add(3, {"role": "user", "content": "Wait"}), UNANSWERED),
     R("a result of nothing", add(1, result()), PRECEDING),
     R("a result of nothing", add(1, result()), "Unexpected role 'tool'", route=MISTRAL),

@@ -47,7 +47,12 @@ FACTS = [
         "anthropic",
         "anthropic",
         "claude-sonnet-4-5",
-        {"thinking": "manual", "takes_sampling": True, "can_be_forced": True},
+        {
+            "thinking": "manual",
+            "takes_sampling": True,
+            "takes_both": False,
+            "can_be_forced": True,
+        },
         id="Anthropic, with a budget",
     ),
     pytest.param(
@@ -267,7 +272,30 @@ FACTS = [
         {"proof": "text", "ids": MISTRAL_IDS, "begins_with_user": True},
         id="Magistral",
     ),
-    pytest.param("mistral", "openai-chat", "codestral", {"proof": "none"}, id="Mistral"),
+    pytest.param(
+        "mistral",
+        "openai-chat",
+        "codestral",
+        {"proof": "none", "bridges_results": True},
+        id="Mistral",
+    ),
+    pytest.param(
+        "openrouter",
+        "openai-chat",
+        "mistralai/devstral-medium",
+        {"bridges_results": True},
+        id="OpenRouter, Mistral",
+    ),
+    pytest.param(
+        "moonshot",
+        "anthropic",
+        "kimi-k3",
+        {"omitted": frozenset({"thinking"})},
+        id="a facade, Kimi that is told its effort",
+    ),
+    pytest.param(
+        "moonshot", "anthropic", "kimi-k2.6", {"omitted": frozenset()}, id="a facade, Kimi"
+    ),
     pytest.param(
         "groq",
         "openai-chat",

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sidestep.provider.openai_schema import for_openai
 from sidestep.provider.schema_subset import for_gemini_subset
-from sidestep.provider.tool_schema import for_gemini, for_openai
+from sidestep.provider.tool_schema import for_gemini
 
 Schema = dict[str, Any]
 
@@ -91,10 +92,30 @@ def test_for_gemini(case: Case) -> None:
     assert for_gemini(case.schema) == case.made
 
 
+NEEDS = {"required": ["a"]}
+ANY = {"type": "array", "items": {}}
 OPENAI = [
     Case("nothing", {}, of()),
     Case("an object", of(a={"const": 1}), of(a={"const": 1})),
-    Case("a choice at the root", {**of(a={}), "oneOf": [{"required": ["a"]}]}, of(a={})),
+    Case(
+        "a choice at the root", {**of(a={}), "oneOf": [{"required": ["a"]}]}, {**of(a={}), **NEEDS}
+    ),
+    Case("properties in a choice", {"anyOf": [of(a={}), of(b={})]}, of(a={}, b={})),
+    Case("a list of values at the root", {**of(a={}), "enum": [{}], "not": {}}, of(a={})),
+    Case(
+        "a list of what is not said", of(a={"type": "array"}), of(a={"type": "array", "items": {}})
+    ),
+    Case(
+        "a list or nothing, deep below",
+        of(a={"anyOf": [of(b={"type": ["array", "null"]})]}),
+        of(a={"anyOf": [of(b={"type": ["array", "null"], "items": {}})]}),
+    ),
+    Case(
+        "a list of something",
+        of(a={"type": "array", "items": {"type": "string"}}),
+        of(a={"type": "array", "items": {"type": "string"}}),
+    ),
+    Case("a property named type", of(type={"type": "string"}), of(type={"type": "string"})),
     Case(
         "a reference at the root",
         {"$ref": "#/$defs/a~1b", "$defs": {"a/b": of(a={})}},
