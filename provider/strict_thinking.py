@@ -75,7 +75,11 @@ def _drops_moved(said: Said) -> bool:
 
 
 def begins_with_thinking_in_a_tool_loop(said: Said) -> Complaint | None:
-    """With a budget, the answer that called the tools must begin with its thinking."""
+    """With a budget, the answer that called the tools must begin with its thinking.
+
+    All steps since the user spoke are one answer, and a model thinks before the first alone.
+    Source: platform.claude.com/docs/en/build-with-claude/extended-thinking, read on 2026-11-29.
+    """
     if (
         said.thinking != "enabled"
         or said.is_facade
@@ -83,6 +87,8 @@ def begins_with_thinking_in_a_tool_loop(said: Said) -> Complaint | None:
     ):
         return None
     index = len(said.messages) - 2
+    while index >= 2 and said.of(index - 1, "tool_result"):
+        index -= 2
     blocks = blocks_of(said.messages[index]["content"])
     kind = string(mapping(blocks[0] if blocks else {}).get("type"))
     if kind in REASONING:
