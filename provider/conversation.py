@@ -87,6 +87,10 @@ class _Attempt(_Table):
     status: int | None = None
     seconds: float = 0.0
     waited: float = 0.0
+    input: int | None = None
+    output: int | None = None
+    money: float | None = None
+    is_estimated: bool = False
 
     @field_validator("route")
     @classmethod
@@ -211,7 +215,10 @@ def part_to_json(part: Part) -> dict[str, Any]:
 
 
 def _attempt_to_json(attempt: AttemptRecord) -> dict[str, Any]:
-    return _said(asdict(attempt)) | {"route": str(attempt.route)}
+    told = _said(asdict(attempt)) | {"route": str(attempt.route)}
+    if not attempt.is_estimated:
+        del told["is_estimated"]
+    return told
 
 
 def _tool_to_json(tool: ToolSpec) -> dict[str, Any]:

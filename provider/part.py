@@ -114,6 +114,10 @@ class AttemptRecord:
         status: The effective HTTP status of the failure; None where there is none.
         seconds: How long it took.
         waited: Seconds that were slept before it.
+        input: Tokens sent, those that a cache had as well; None where nobody counted.
+        output: Tokens written; None where nobody counted.
+        money: US dollars; None where no price was looked up, or none is known.
+        is_estimated: The provider left some of the tokens to be estimated.
     """
 
     route: Route
@@ -122,6 +126,10 @@ class AttemptRecord:
     status: int | None = None
     seconds: float = 0.0
     waited: float = 0.0
+    input: int | None = None
+    output: int | None = None
+    money: float | None = None
+    is_estimated: bool = False
 
 
 @dataclass(slots=True)

@@ -47,7 +47,10 @@ class ContextOverflow(StepFailed):
 
 
 class BudgetExceeded(StepFailed):
-    """The turn has taken what it may take; no other route would do better."""
+    """The turn, or the session, has taken what it may take.
+
+    It is raised between attempts: no route is blamed for it, and none is tried in its stead.
+    """
 
 
 class FallbackUnsafe(StepFailed):

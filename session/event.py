@@ -179,6 +179,29 @@ class Compacted:
 
 
 @dataclass(slots=True)
+class Spent:
+    """What an attempt took, told before it is told how it ended.
+
+    Args:
+        input: Tokens sent, those that a cache had as well.
+        cache_read: Those of them that a cache had; None where the provider did not say.
+        cache_write: Those of them that a cache took; None where the provider did not say.
+        money: US dollars; None where no price was looked up, or none is known.
+        is_estimated: The provider left some of the tokens to be estimated.
+    """
+
+    step: int
+    attempt: int
+    route: Route
+    input: int
+    output: int
+    cache_read: int | None
+    cache_write: int | None
+    money: float | None
+    is_estimated: bool
+
+
+@dataclass(slots=True)
 class TurnEnded:
     """The agent hands back.
 
@@ -208,7 +231,7 @@ EngineEvent = (
     | ProbeEnded
     | StepEnded
 )
-Event = EngineEvent | Delta | ToolRunStarted | ToolRunEnded | Compacted | TurnEnded
+Event = EngineEvent | Delta | ToolRunStarted | ToolRunEnded | Compacted | Spent | TurnEnded
 Listener = Callable[[Event], None]
 
 __all__ = [
@@ -226,6 +249,7 @@ __all__ = [
     "ReasoningDelta",
     "Repaired",
     "RouteDegraded",
+    "Spent",
     "StepEnded",
     "StepStarted",
     "Swapped",

@@ -179,6 +179,7 @@ class Sidestep:
         repair: Callable[[Failure], str | None] | None = None,
         past: Past | None = None,
         check_move: Callable[[], Awaitable[str | None]] | None = None,
+        before_attempt: Callable[[Route], None] | None = None,
         on_event: Listener | None = None,
         journal: Listener | None = None,
     ) -> Step:
@@ -197,6 +198,9 @@ class Sidestep:
             past: What `movePolicy` asks of the conversation; None: it may always move.
             check_move: Called before a swap; says why the conversation cannot be moved now, in
                 half a sentence, so that the step ends; None from it lets it move.
+            before_attempt: Called with its route before each attempt, after a wait or a swap as
+                well. What it raises ends the step as it is: it is no failure of an attempt, so
+                that nothing is tried in its stead and no route is degraded for it.
             on_event: Called with the events of this step, beside the middleware's own.
             journal: A page of the middleware's journal, where the step belongs to a turn; None:
                 one of the step's own, if there is a journal.
@@ -212,7 +216,8 @@ class Sidestep:
         return Step(
             self, self._course(route, needs), next(self._numbers),
             deadline=deadline, serves=serves, repair=repair,
-            past=past, check_move=check_move, on_event=on_event, journal=journal,
+            past=past, check_move=check_move, before_attempt=before_attempt,
+            on_event=on_event, journal=journal,
         )  # fmt: skip
 
     def name(self, exc: Exception, route: Route) -> Failure:

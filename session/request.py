@@ -12,9 +12,21 @@ if TYPE_CHECKING:
     from ..provider.failure import Failure
     from ..provider.part import Conversation
     from ..provider.rendering import Rendering
+    from ..provider.reply import Reply
     from ..provider.route import Route
 
     Cures = dict[Route, tuple[Cure, ...]]
+
+
+async def text_of(reply: Reply) -> str:
+    """Read *reply* to its end, and return its text.
+
+    Raises:
+        ProviderError: There is no whole answer.
+    """
+    async for _ in reply:
+        pass
+    return "".join(part.text for part in reply.parts if isinstance(part, Text))
 
 
 class Requests:
@@ -40,16 +52,9 @@ class Requests:
             self._last = self._client.render(route, self._conversation, cures)
         return self._last
 
-    async def text(self, route: Route) -> str:
-        """Ask *route*, and return the text of its answer.
-
-        Raises:
-            ProviderError: There is no whole answer.
-        """
-        async with self._client.send(self.render(route)) as reply:
-            async for _ in reply:
-                pass
-            return "".join(part.text for part in reply.parts if isinstance(part, Text))
+    def send(self, rendering: Rendering) -> Reply:
+        """Send what `render` returned."""
+        return self._client.send(rendering)
 
     def repair(self, failure: Failure) -> str | None:
         """Change the request as *failure* says; None where that changes no byte of it."""

@@ -151,6 +151,7 @@ _UNKNOWN = (TypeError, ValueError, KeyError, AttributeError)
 _USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write"), int)
 _ATTEMPT = {"route": str, "number": int, "kind": str, "status": int}
 _ATTEMPT |= {"seconds": float, "waited": float}
+_ATTEMPT |= {"input": int, "output": int, "money": float, "is_estimated": bool}
 _PROOFS = {"signature": str, "item_id": str}
 _TEXT = {"text": str, **_PROOFS}
 _IMAGE = {"media_type": str, "data": str}

@@ -52,6 +52,7 @@ class Step:
     """
 
     __slots__ = (
+        "_before_attempt",
         "_check_move",
         "_clock",
         "_config",
@@ -90,6 +91,7 @@ class Step:
         repair: Callable[[Failure], str | None] | None,
         past: Past | None,
         check_move: Callable[[], Awaitable[str | None]] | None,
+        before_attempt: Callable[[Route], None] | None,
         on_event: Listener | None,
         journal: Listener | None,
     ) -> None:
@@ -102,6 +104,7 @@ class Step:
         self._past = past
         self._pin: Pin | None = None
         self._check_move = check_move
+        self._before_attempt = before_attempt
         self._repaired: set[Route] = set()
         self.herald = Herald(number, middleware.on_event, journal, on_event)
         self.limits: Limits = middleware.limits
@@ -146,6 +149,7 @@ class Step:
             raise StopAsyncIteration
         if not self.attempts:
             self._start()
+            self._ask_leave()
             return self._attempt(waited=0.0)
         following, self._next = self._next, None
         if following is None:
@@ -231,7 +235,18 @@ class Step:
         """Let a cancellation or the caller's deadline through between two attempts."""
         try:
             await anyio.lowlevel.checkpoint_if_cancelled()
-            self._check_deadline()
+        except BaseException as error:
+            self._end(_describe(error))
+            raise
+        self._ask_leave()
+
+    def _ask_leave(self) -> None:
+        """Ask the agent for the next attempt; what it raises is no attempt's failure."""
+        try:
+            if self._before_attempt is not None:
+                self._before_attempt(self._current)
+            if self.attempts:
+                self._check_deadline()
         except BaseException as error:
             self._end(_describe(error))
             raise

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 
-from ..provider.part import AttemptRecord, Conversation, Message, Settings, Text, ToolCall
+from ..provider.part import Conversation, Message, Settings, Text, ToolCall
 from ..provider.route import Route
+from .bill import Bill
 from .error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
 from .event import Compacted, TurnEnded, notify
+from .ledger import Ledger
 from .reply_reader import ReplyReader
-from .request import Requests
+from .request import Requests, text_of
 from .store import MemoryStore
 from .tool_run import ToolRun
 from .transcript import UNSTARTED, Transcript
@@ -26,11 +29,14 @@ if TYPE_CHECKING:
 
     from ..provider.client import Client
     from ..provider.part import Effort
+    from .attempt import Attempt
+    from .budget import Budget
+    from .cost import Cost
     from .event import Event, Listener
     from .journal import Page
     from .middleware import Sidestep
+    from .price import Price
     from .request import Cures
-    from .step import Step
     from .store import Store
     from .tool import Tool
 
@@ -64,10 +70,16 @@ class Session:
             goes on from it.
         compact: Called when the conversation is too long for the model, to make it shorter; says
             whether it did. None ends the turn with `ContextOverflow`. See `Summary`.
+        budget: What each turn may spend; None: what it takes.
+        session_budget: What all turns and side calls may, those of earlier runs as well as far as
+            the store lists their attempts; None: what they take.
+        price: What tokens cost, a `Price` such as `Prices()`; None takes that one where a budget
+            limits money, and else looks no price up.
         on_event: Called with every event of every turn. What it raises is logged.
 
     Raises:
         ValueError: *route* is not written ``provider/model``, or two tools have one name.
+        ConfigError: A budget limits money, and nothing knows prices.
     """
 
     def __init__(
@@ -84,6 +96,9 @@ class Session:
         max_steps: int = MAX_STEPS,
         eager: bool = False,
         compact: Compact | None = None,
+        budget: Budget | None = None,
+        session_budget: Budget | None = None,
+        price: Price | None = None,
         on_event: Listener | None = None,
     ) -> None:
         self.route = Route(route)
@@ -104,6 +119,9 @@ class Session:
         self._run = ToolRun(self._tools, self.transcript, self._tell)
         self._steering: list[str] = []
         self._cures: Cures = {}
+        self._ledger = Ledger(
+            middleware.clock, budget=budget, session_budget=session_budget, price=price
+        )
         self._is_busy = False
         self._page: Page | None = None
 
@@ -112,6 +130,16 @@ class Session:
         """What a request goes on with: what was said so far, the tools and the settings."""
         specs = [tool.spec for tool in self._tools.values()]
         return Conversation(self.transcript.messages, specs, self._settings)
+
+    @property
+    def turn_cost(self) -> Cost:
+        """What the steps of the present turn took that have ended, or those of the last turn."""
+        return self._ledger.turn_cost
+
+    @property
+    def cost(self) -> Cost:
+        """What all steps took, and side calls; once a turn has begun, those in the store too."""
+        return self._ledger.cost
 
     async def turn(self, prompt: str, *, deadline: float | None = None) -> TurnEnded:
         """Answer *prompt*, and say which route did.
@@ -127,6 +155,7 @@ class Session:
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, the conversation is too long, or the turn
                 has taken all its steps.
+            BudgetExceeded: A budget leaves no further attempt; it is a `StepFailed`.
             StoreError: The store cannot be read or written.
             TimeoutError: The deadline has passed.
         """
@@ -136,10 +165,11 @@ class Session:
         journal = self._middleware.journal
         self._page = None if journal is None else journal.page(of_turn=True)
         progress = _Progress(self.route)
+        self._ledger.begin_turn()
         try:
             deadline_at = self._deadline_at(deadline)
             await self._begin(prompt)
-            await self._steps(progress, deadline_at)
+            await self._steps_in_time(progress, deadline_at)
         except BaseException as exc:
             error = {"class": type(exc).__name__, "message": str(exc)}
             # What was answered is shown, also where it could not be kept.
@@ -147,6 +177,7 @@ class Session:
             self._end_turn(TurnEnded(text, progress.route, self.route, error))
             raise
         finally:
+            self._ledger.end_turn()
             self._is_busy = False
         ended = TurnEnded(progress.text, progress.route, self.route)
         self._end_turn(ended)
@@ -187,7 +218,7 @@ class Session:
 
         Raises:
             ProviderError: The route failed, and there was no sibling to try.
-            StepFailed: The siblings failed as well, or it is too long.
+            StepFailed: The siblings failed as well, it is too long, or a budget is spent.
         """
         before = self.transcript.messages if messages is None else messages
         conversation = Conversation(
@@ -196,13 +227,35 @@ class Session:
             replace(self._settings, max_output_tokens=max_output_tokens, tool_choice="none"),
         )
         requests = Requests(self._client, conversation, self._cures)
+        page = self._page.aside() if self._page else None
+        bill = self._bill(requests, max_output_tokens, page)
         step = self._middleware.step(
             self.route if route is None else route,
-            serves=self._client.serves,
+            serves=self._serves,
             repair=requests.repair,
-            journal=self._page.aside() if self._page else None,
+            before_attempt=bill.before_attempt,
+            journal=page,
         )
-        return await step.run(lambda attempt: requests.text(attempt.route))
+        bill.step = step
+
+        async def call(attempt: Attempt) -> str:
+            async with bill.reply(attempt) as reply:
+                return await text_of(reply)
+
+        try:
+            return await step.run(call)
+        finally:
+            bill.close()
+
+    def _bill(self, requests: Requests, max_output_tokens: int | None, page: Page | None) -> Bill:
+        tell = partial(self._tell_on, page)
+        return Bill(self._ledger, requests, max_output_tokens=max_output_tokens, tell=tell)
+
+    def _serves(self, route: Route) -> bool:
+        """Say whether *route* can be asked, and where money is limited, paid for."""
+        return self._client.serves(route) and (
+            not self._ledger.limits_money or self._ledger.is_priced(route)
+        )
 
     def _deadline_at(self, deadline: float | None) -> float | None:
         return None if deadline is None else self._middleware.clock.time() + deadline
@@ -210,6 +263,7 @@ class Session:
     async def _begin(self, prompt: str) -> None:
         """Keep the prompt, and before the first one the instructions."""
         await self.transcript.load()
+        self._ledger.resume(self.transcript.messages)
         if self._system and not self.transcript.messages:
             await self.transcript.append(Message("system", [Text(self._system)]))
         await self._say_steering()
@@ -220,6 +274,20 @@ class Session:
         while self._steering:
             await self.transcript.append(Message("user", [Text(self._steering.pop(0))]))
         return said
+
+    async def _steps_in_time(self, progress: _Progress, deadline_at: float | None) -> None:
+        """Take the steps of a turn; the time of its budget ends them as a deadline would."""
+        ends_at = self._ledger.ends_at
+        is_first = ends_at is not None and (deadline_at is None or ends_at < deadline_at)
+        try:
+            await self._steps(progress, ends_at if is_first else deadline_at)
+        except TimeoutError as error:
+            why = self._ledger.overrun() if is_first else None
+            if why is None:
+                raise
+            raise BudgetExceeded(
+                f"{why}: raise it, or ask for less", requested=self.route, attempts=()
+            ) from error
 
     async def _steps(self, progress: _Progress, deadline_at: float | None) -> None:
         """Take steps until one calls no tool and nobody has said anything since."""
@@ -266,24 +334,27 @@ class Session:
         message = Message("assistant", [], route=self.route, requested=self.route)
         said = replace(self.conversation, messages=list(self.transcript.messages))
         requests = Requests(self._client, said, self._cures)
+        bill = self._bill(requests, said.settings.max_output_tokens, self._page)
         clock = self._middleware.clock
         step = self._middleware.step(
             self.route,
             deadline=None if deadline_at is None else max(deadline_at - clock.time(), _AT_ONCE),
-            serves=self._client.serves,
+            serves=self._serves,
             repair=requests.repair,
+            before_attempt=bill.before_attempt,
             past=self.transcript.past,
             check_move=self._check_store,
             on_event=self.on_event,
             journal=self._page,
         )
+        bill.step = step
         reader = ReplyReader(message, self.transcript, self._run if self._eager else None)
         try:
             async for attempt in step:
-                async with attempt, self._client.send(requests.render(attempt.route)) as reply:
+                async with attempt, bill.reply(attempt) as reply:
                     await reader.read(reply, attempt, self._tell)
         except BaseException as exc:
-            message.attempts = _records(step)
+            message.attempts = bill.close()
             with anyio.CancelScope(shield=True), suppress(StoreError):
                 await reader.keep_failed()
             if isinstance(exc, FallbackUnsafe) and reader.has_run:
@@ -292,7 +363,7 @@ class Session:
             progress.route = self.route
             raise
         message.route = progress.route = step.route
-        message.attempts = _records(step)
+        message.attempts = bill.close()
         progress.text = "".join(part.text for part in message.parts if isinstance(part, Text))
         await reader.keep()
         return message
@@ -310,7 +381,10 @@ class Session:
         self._page = None
 
     def _tell(self, event: Event) -> None:
-        journal = self._page or self._middleware.journal
+        self._tell_on(self._page, event)
+
+    def _tell_on(self, page: Page | None, event: Event) -> None:
+        journal = page or self._middleware.journal
         if journal is not None:
             notify(journal, event)
         if self.on_event is not None:
@@ -332,18 +406,3 @@ def _named(tools: Iterable[Tool | Callable[..., object]]) -> dict[str, Tool]:
     from .tool import tools_by_name
 
     return dict(tools_by_name(given))
-
-
-def _records(step: Step) -> tuple[AttemptRecord, ...]:
-    """Say of every attempt of *step* what became of it."""
-    return tuple(
-        AttemptRecord(
-            route=attempt.route,
-            number=attempt.number,
-            kind=None if attempt.failure is None else str(attempt.failure.kind),
-            status=None if attempt.failure is None else attempt.failure.status,
-            seconds=attempt.seconds,
-            waited=attempt.waited,
-        )
-        for attempt in step.attempts
-    )

@@ -37,11 +37,17 @@ from .provider.route import (
 from .session.attempt import (
     Attempt,
 )
+from .session.budget import (
+    Budget,
+)
 from .session.compaction import (
     Summary,
 )
 from .session.config import (
     FallbackConfig,
+)
+from .session.cost import (
+    Cost,
 )
 from .session.degraded import (
     DegradedRoutes,
@@ -66,6 +72,7 @@ from .session.event import (
     ProbeStarted,
     Repaired,
     RouteDegraded,
+    Spent,
     StepEnded,
     StepStarted,
     Swapped,
@@ -82,6 +89,9 @@ from .session.middleware import (
 )
 from .session.past import (
     Past,
+)
+from .session.price import (
+    Prices,
 )
 from .session.retry import (
     RetryPolicy,
@@ -109,12 +119,14 @@ __all__ = [
     "Attempt",
     "AttemptFailed",
     "AttemptStarted",
+    "Budget",
     "BudgetExceeded",
     "CandidateSkipped",
     "Client",
     "Compacted",
     "ConfigError",
     "ContextOverflow",
+    "Cost",
     "DegradedRoutes",
     "Event",
     "Failure",
@@ -128,6 +140,7 @@ __all__ = [
     "Message",
     "PartsRetracted",
     "Past",
+    "Prices",
     "ProbeEnded",
     "ProbeStarted",
     "ProviderError",
@@ -140,6 +153,7 @@ __all__ = [
     "Session",
     "Sidestep",
     "SidestepError",
+    "Spent",
     "SqliteStore",
     "Step",
     "StepEnded",

@@ -68,8 +68,8 @@ async def test_parts_are_retracted_before_the_next_attempts_first_event() -> Non
     retracted = names.index("PartsRetracted")
     assert "ReasoningDelta" in names[:retracted]
     assert names[retracted:] == [
-        "PartsRetracted", "RouteDegraded", "Swapped", "AttemptStarted", "TextDelta", "StepEnded",
-        "TurnEnded",
+        "PartsRetracted", "RouteDegraded", "Swapped", "AttemptStarted", "TextDelta", "Spent",
+        "StepEnded", "TurnEnded",
     ]  # fmt: skip
 
 
