@@ -9,29 +9,37 @@ from rich.text import Text
 
 from ..provider.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ..provider.error import ConfigError
+from ..provider.route import Route
 from .config import ConfigWarning
 from .degraded import reachable
-from .source import COORDINATOR_VARIABLE, VARIABLE, find_source, known_providers, load_config
+from .plan_source import (
+    COORDINATOR_VARIABLE,
+    VARIABLE,
+    HintPlan,
+    find_sources,
+    load_plan,
+    providers_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rich.console import Console
 
     from ..provider.catalog import Provider
-    from ..provider.route import Route
     from .config import FallbackConfig
+    from .plan import Course, Plan
 
 
-def inspect(environ: Mapping[str, str], route: Route | None = None) -> dict[str, Any]:
+def inspect(environ: Mapping[str, str], asked: str | None = None) -> dict[str, Any]:
     """Return what `check` says, as plain data.
 
     Args:
-        route: Explain only the chain from this route; None: from every route of the map.
+        asked: Explain only the chain from this route, or of this name; None: every one.
     """
-    source = find_source(environ)
+    sources = find_sources(environ)
     found: dict[str, Any] = {
-        "source": None if source is None else source.name,
+        "source": sources[0].name if sources else None,
         "state": "none",
         "error": None,
         "settings": None,
@@ -39,20 +47,24 @@ def inspect(environ: Mapping[str, str], route: Route | None = None) -> dict[str,
         "warnings": [],
     }
     try:
-        config = load_config(environ)
-        providers = known_providers(config, environ)
+        plan = load_plan(environ)
+        providers = providers_of(plan, environ)
+        names = _names(plan, asked)
+        courses = {name: _course(plan, name) for name in names}
     except ConfigError as error:
         return found | {"state": "wrong", "error": str(error)}
-    if config is not None:
-        found["state"] = "on" if config.max_fallback_attempts else "off"
-        found["settings"] = config.model_dump(mode="json", by_alias=True, exclude={"providers"})
-    siblings = config.fallback_models_by_model if config else {}
-    routes = list(siblings) if route is None else [route]
-    found["chains"] = [_chain(each, siblings) for each in routes]
+    except ValueError as error:
+        return found | {"state": "wrong", "error": f"--model: {error}"}
+    if plan is not None:
+        is_on = bool(plan.config.max_fallback_attempts) or bool(plan.chains)
+        found["state"] = "on" if is_on else "off"
+        found["settings"] = _settings(plan)
+    found["chains"] = [_chain(name, course) for name, course in courses.items()]
     warnings = [
-        *(config.warnings if config else ()),
-        *_warnings(config, environ),
-        *_route_warnings(routes, siblings, providers, environ),
+        *(plan.warnings if plan else ()),
+        *_warnings(plan, environ),
+        *_course_warnings(courses, plan),
+        *_provider_warnings(courses.values(), providers, environ),
     ]
     found["warnings"] = [
         {"code": each.code, "message": each.message, "cure": each.cure} for each in warnings
@@ -60,23 +72,48 @@ def inspect(environ: Mapping[str, str], route: Route | None = None) -> dict[str,
     return found
 
 
-def _chain(route: Route, siblings: Mapping[Route, tuple[Route, ...]]) -> dict[str, Any]:
-    """Explain where steps that ask for *route* go."""
-    walk = [route, *reachable(route, siblings)]
+def _names(plan: Plan | None, asked: str | None) -> list[str]:
+    if asked is not None:
+        return [asked]
+    if plan is None:
+        return []
+    return list(plan.chains or plan.config.fallback_models_by_model)
+
+
+def _course(plan: Plan | None, name: str) -> Course:
+    from .plan import Course
+
+    return Course(requested=Route(name)) if plan is None else plan.course(name)
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    """Return the settings; a plan of chains has no map."""
+    hidden = {"providers"} | ({"fallback_models_by_model"} if plan.chains else set())
+    return plan.config.model_dump(mode="json", by_alias=True, exclude=hidden)
+
+
+def _chain(name: str, course: Course) -> dict[str, Any]:
+    """Explain where steps that ask for *name* go."""
+    route = course.requested
+    walk = [route, *reachable(route, course.siblings)]
     return {
-        "route": route,
-        "siblings": list(siblings.get(route, ())),
+        "route": name,
+        "siblings": list(course.siblings.get(route, ())),
         "walk": walk,
-        "is_cycle": any(route in siblings.get(other, ()) for other in walk),
+        "is_cycle": any(route in course.siblings.get(other, ()) for other in walk),
+        "unfit": {str(each): why for each, why in course.unfit.items()},
     }
 
 
-def _warnings(config: FallbackConfig | None, environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
+def _warnings(plan: Plan | None, environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
     if VARIABLE in environ and COORDINATOR_VARIABLE in environ:
         message = f"{VARIABLE} and {COORDINATOR_VARIABLE} are both set"
         yield ConfigWarning("C014", message, f"only {VARIABLE} is read; remove one of the two")
-    if config is None:
-        return
+    if plan is not None and not plan.chains:
+        yield from _config_warnings(plan.config)
+
+
+def _config_warnings(config: FallbackConfig) -> Iterator[ConfigWarning]:
     if config.max_fallback_attempts == 0:
         message = "`maxFallbackAttempts` is 0, which switches the whole feature off"
         yield ConfigWarning("C010", message, "write 1 or more, or leave it out for 2")
@@ -95,17 +132,38 @@ def _warnings(config: FallbackConfig | None, environ: Mapping[str, str]) -> Iter
             yield ConfigWarning("C013", message, "list statuses from 400 to 599")
 
 
-def _route_warnings(
-    routes: list[Route],
-    siblings: Mapping[Route, tuple[Route, ...]],
-    providers: Mapping[str, Provider],
-    environ: Mapping[str, str],
-) -> Iterator[ConfigWarning]:
-    named = dict.fromkeys(each for route in routes for each in (route, *reachable(route, siblings)))
-    for route in routes:
-        if route not in siblings:
+def _course_warnings(courses: Mapping[str, Course], plan: Plan | None) -> Iterator[ConfigWarning]:
+    """Warn of what a chain can never do."""
+    for name, course in courses.items():
+        route = course.requested
+        walk = [route, *reachable(route, course.siblings)]
+        if len(walk) == 1 and not (plan and plan.chains):
             message = f"{str(route)!r} has no sibling"
             yield ConfigWarning("C017", message, "map it in `fallbackModelsByModel`")
+        if plan is None or isinstance(plan, HintPlan):
+            continue
+        if 0 < course.swaps < len(walk) - 1:
+            message = (
+                f"{name!r} has {len(walk) - 1} routes to move to, and a step makes at most "
+                f"{course.swaps} swaps, so that it may not reach {str(walk[-1])!r}"
+            )
+            yield ConfigWarning(
+                "C018", message, "raise `maxFallbackAttempts`, or shorten the chain"
+            )
+        back = next((other for other in walk[2:] if route in course.siblings.get(other, ())), None)
+        if back is not None:
+            message = f"{str(back)!r} leads back to {str(route)!r}, over {len(walk)} routes"
+            yield ConfigWarning("C019", message, "leave it out, unless a step is to come back")
+
+
+def _provider_warnings(
+    courses: Iterable[Course], providers: Mapping[str, Provider], environ: Mapping[str, str]
+) -> Iterator[ConfigWarning]:
+    named = dict.fromkeys(
+        each
+        for course in courses
+        for each in (course.requested, *reachable(course.requested, course.siblings))
+    )
     for name in dict.fromkeys(route.provider for route in named):
         provider = providers.get(name)
         if provider is None:
@@ -154,8 +212,12 @@ def _told(value: object) -> str:
 
 def _show_chain(console: Console, chain: Mapping[str, Any]) -> None:
     walk = " → ".join(chain["walk"])
+    if chain["route"] != chain["walk"][0]:
+        walk = f"{chain['route']}: {walk}"
     if console.options.ascii_only:
         walk = walk.replace("→", ">")
     end = "and back, two ways" if chain["is_cycle"] else "and no further"
     line = f"{walk}  ({end})" if len(chain["walk"]) > 1 else f"{walk}  (no sibling)"
     console.print(Text(line), soft_wrap=True)
+    for route, why in chain["unfit"].items():
+        console.print(Text(f"  {route} is passed over: {why}"), soft_wrap=True)

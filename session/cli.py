@@ -234,24 +234,24 @@ async def _serve(
 
 
 @cli.command()
-@click.option("--model", "route", type=_Route(), help="Explain the chain from this route.")
+@click.option("--model", "asked", help="Explain the chain from this route, or of this name.")
 @click.option(
     "--journal", metavar="FILE", help="Sum up this journal instead; - is stdin.",
 )  # fmt: skip
 @as_json
-def check(*, route: Route | None, journal: str | None, is_json: bool) -> int:
+def check(*, asked: str | None, journal: str | None, is_json: bool) -> int:
     """Say what the configuration in the environment means, and what is wrong with it.
 
     With --journal, say what a journal tells: who answered, why steps moved, what failures cost.
     """
     from .check import inspect, show
 
-    if journal is not None and route is not None:
+    if journal is not None and asked is not None:
         raise click.UsageError("--model explains a chain, --journal a file: leave one of them out")
     if journal is not None:
         return _sum_up(journal, is_json=is_json)
 
-    found = inspect(os.environ, route)
+    found = inspect(os.environ, asked)
     if is_json:
         click.echo(json.dumps(found, ensure_ascii=False))
     elif not found["error"]:

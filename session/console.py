@@ -41,7 +41,6 @@ from .event import (
     to_json,
 )
 from .middleware import Sidestep
-from .source import known_providers
 from .turn import Session
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def take_turn(
     """
     _log_to_stderr()
     middleware = Sidestep.from_env(environ, journal=journal)
-    providers = known_providers(middleware.config, environ)
+    providers = middleware.providers
     if route.provider not in providers:
         close = difflib.get_close_matches(route.provider, providers, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""

@@ -25,7 +25,7 @@ from ..provider.scenario import Scenario
 from ..provider.stub import Stub
 from .config import parse_config
 from .middleware import Sidestep
-from .source import VARIABLE, known_providers
+from .plan_source import VARIABLE
 from .tool import Tool, ToolResult
 from .turn import Session
 
@@ -120,8 +120,9 @@ class DrillFile(_Table):
 
     Args:
         title: What happens, in a sentence.
-        route: What the agent asks for.
-        config: What a coordinator would set.
+        route: What the agent asks for: a route, or the name of a chain.
+        config: What a coordinator would set; None where *environ* says it.
+        environ: Variables to set beside that; ``${STUB}`` in one is the address of the stub.
         answers: What the stub answers on each route, as in a scenario.
         never_sent: Texts that no request may hold.
         strict: The stub refuses what the real APIs refuse.
@@ -132,7 +133,8 @@ class DrillFile(_Table):
 
     title: str
     route: str
-    config: dict[str, Any]
+    config: dict[str, Any] | None = None
+    environ: dict[str, str] = Field(default_factory=dict)
     answers: dict[str, Any]
     turns: tuple[DrilledTurn, ...] = Field(min_length=1)
     timeouts: Deadlines = Deadlines()
@@ -182,13 +184,15 @@ class Drill:
             raise ConfigError(f"{source}: neither TOML nor, as *.json, JSON: {error}") from None
         try:
             file = DrillFile.model_validate(data)
-            Route(file.route)
+            if file.config is not None:
+                Route(file.route)
         except ValidationError as error:
             raise config_error(error, where=name, model=DrillFile) from None
         except ValueError as error:
             raise ConfigError(f"{name}.route: {error}") from None
         try:
-            warnings = parse_config(json.dumps(file.config)).warnings
+            told = file.config is not None
+            warnings = parse_config(json.dumps(file.config)).warnings if told else ()
             return cls(name, file, Scenario.parse({"answers": file.answers}), warnings)
         except ConfigError as error:
             raise ConfigError(f"{name}: {error}") from None
@@ -282,7 +286,7 @@ async def play(drill: Drill, *, time_scale: float = TIME_SCALE) -> list[PlayedTu
         # Made here, since it takes as long as several of the drill's seconds, and without the
         # proxies of the environment, which cannot reach the stub.
         async with httpx.AsyncClient(timeout=None, trust_env=False) as http:  # noqa: S113
-            client = Client(http=http, providers=known_providers(None, environ), environ={})
+            client = Client(http=http, providers=middleware.providers, environ=environ)
             session = Session(
                 drill.file.route,
                 middleware=middleware,
@@ -319,4 +323,9 @@ def _environ(drill: Drill, stub: Stub, time_scale: float) -> dict[str, str]:
     providers = {
         name: settings | {"timeouts": timeouts} for name, settings in stub.providers().items()
     }
-    return {VARIABLE: json.dumps(drill.file.config), "SIDESTEP_PROVIDERS": json.dumps(providers)}
+    environ = {"SIDESTEP_PROVIDERS": json.dumps(providers)}
+    if drill.file.config is not None:
+        environ[VARIABLE] = json.dumps(drill.file.config)
+    return environ | {
+        name: text.replace("${STUB}", stub.url) for name, text in drill.file.environ.items()
+    }

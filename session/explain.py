@@ -20,7 +20,6 @@ from ..provider.secret import without_keys
 from .console import printable
 from .decision import Retry, Standing, Stop, Swap, decide
 from .middleware import Sidestep
-from .source import known_providers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +52,7 @@ def explain(
         route: The route that answered; None: one that has a healthy sibling, if any has.
     """
     middleware = Sidestep.from_env(environ)
-    known = known_providers(middleware.config, environ)
+    known = middleware.providers
     provider = recorded.spoken_by(known)
     decoder = DECODERS[provider.wire](provider)
     outcome = read(recorded, provider, decoder)

@@ -22,11 +22,15 @@ from .error import StepFailed
 from .journal import VARIABLE as JOURNAL_VARIABLE
 from .journal import Journal
 from .plan import Course, Plan
+from .plan_source import providers_of
 from .retry import RetryPolicy
-from .source import ConfigReader
+from .source import PlanReader
 from .step import Step
 
 _logger = logging.getLogger("sidestep")
+
+_COURSES = 1_024
+"""How many answers to what a step may ask for are kept; an agent asks for a few."""
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -81,7 +85,8 @@ class Sidestep:
         self.journal = journal
         self.degraded = DegradedRoutes(timer=self.clock.time)
         self._classify = classify
-        self._reader: ConfigReader | None = None
+        self._reader: PlanReader | None = None
+        self._environ: Mapping[str, str] = os.environ
         self._numbers = count(1)
         self._take(config)
 
@@ -111,7 +116,8 @@ class Sidestep:
             policy=policy, clock=clock, rng=rng, on_event=on_event, classify=classify,
             journal=journal,
         )  # fmt: skip
-        middleware._reader = ConfigReader(environ)
+        middleware._reader = PlanReader(environ)
+        middleware._environ = environ
         return middleware
 
     @property
@@ -124,10 +130,27 @@ class Sidestep:
         if reader is not None:
             is_first = not reader.is_read
             if reader.has_changed():
-                self._take(reader.config)
+                self._take(reader.plan)
                 if not is_first:
                     self.degraded.clear()
         return self._config
+
+    @property
+    def providers(self) -> dict[str, Provider]:
+        """The providers that the environment and the configuration name: for a `Client`.
+
+        Raises:
+            ConfigError: What they say of a provider cannot be.
+        """
+        return providers_of(self.plan, self._environ)
+
+    def requested(self, asked: str) -> Route:
+        """Return the route that a step asks for by *asked*, a route or the name of a chain.
+
+        Raises:
+            ValueError: It is neither.
+        """
+        return self._course(asked, None).requested
 
     @property
     def plan(self) -> Plan | None:
@@ -139,8 +162,10 @@ class Sidestep:
         if plan is not None and not plan.config.max_fallback_attempts and not plan.chains:
             plan = None  # switched off
         self._plan = plan
+        self._courses: dict[str, Course] = {}
+        self._is_free = plan is None or not plan.chains
         self._config = None if plan is None else plan.config
-        self._providers = _configured(self._config)
+        self._providers = _configured(plan)
         self.limits = self._limits()
 
     def _limits(self) -> Limits:
@@ -163,11 +188,19 @@ class Sidestep:
             ValueError: *route* is not written ``provider/model``.
         """
         course = self._course(route, None)
-        return self.degraded.healthy(course.requested, course.siblings)
+        return self.degraded.healthy(course.requested, course.siblings, course.unfit.get)
 
-    def _course(self, asked: str, needs: Needs | None) -> Course:
+    def _course(self, asked: str, needs: Needs | None, past: Past | None = None) -> Course:
         plan = self.plan
-        return Course(requested=Route(asked)) if plan is None else plan.course(asked, needs)
+        held = None if past is None or self._is_free else past.route
+        if needs is not None or held is not None:
+            return plan.course(asked, needs, held=held) if plan else Course(requested=Route(asked))
+        known = self._courses.get(asked)
+        if known is None:
+            known = Course(requested=Route(asked)) if plan is None else plan.course(asked)
+            if len(self._courses) < _COURSES:
+                self._courses[asked] = known
+        return known
 
     def step(
         self,
@@ -214,7 +247,7 @@ class Sidestep:
         if journal is None and self.journal is not None:
             journal = self.journal.page()
         return Step(
-            self, self._course(route, needs), next(self._numbers),
+            self, self._course(route, needs, past), next(self._numbers),
             deadline=deadline, serves=serves, repair=repair,
             past=past, check_move=check_move, before_attempt=before_attempt,
             on_event=on_event, journal=journal,
@@ -259,13 +292,13 @@ def _journal_from_env(environ: Mapping[str, str], clock: Clock | None) -> Journa
         return None
 
 
-def _configured(config: FallbackConfig | None) -> Mapping[str, Provider]:
-    """Return the providers of which *config* says something, which may be what failures mean."""
-    if config is None or not config.providers:
+def _configured(plan: Plan | None) -> Mapping[str, Provider]:
+    """Return the providers of which *plan* says something, which may be what failures mean."""
+    if plan is None or not (plan.config.providers or plan.providers):
         return {}
     try:
-        known = catalog(config.providers)
+        known = catalog(plan.config.providers)
     except ConfigError as error:
         _logger.warning("%s; what it says of providers is not used", error)
-        return {}
-    return {name: known[name] for name in config.providers}
+        return plan.providers
+    return {name: known[name] for name in plan.config.providers} | dict(plan.providers)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..provider.route import Route
+from .degraded import reachable
 from .need import Needs as Needs
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class Plan:
             a chain of one.
         providers: Those that it brings along, beside the catalog.
         served: Providers that this process has; None: that is unknown, and then it has every one.
+        known: Providers of which a map of siblings says what they can hold, and where they are.
         boundary: Where data may go, whatever a step asks for; None: anywhere.
         boundaries: Where the data of a chain may go, beside that.
         is_any_failure: Every failure moves a step, but for what no route is to blame for.
@@ -93,29 +95,38 @@ class Plan:
     chains: Mapping[str, tuple[Entry, ...]] = field(default_factory=dict)
     providers: Mapping[str, Provider] = field(default_factory=dict)
     served: Mapping[str, Provider] | None = None
+    known: Mapping[str, Provider] = field(default_factory=dict)
     boundary: str | None = None
     boundaries: Mapping[str, str] = field(default_factory=dict)
     is_any_failure: bool = False
     warnings: tuple[ConfigWarning, ...] = field(default=())
 
-    def course(self, asked: str, needs: Needs | None = None) -> Course:
+    def course(
+        self, asked: str, needs: Needs | None = None, *, held: Route | None = None
+    ) -> Course:
         """Return where a step may go that asks for *asked*: a route, or the name of a chain.
+
+        Args:
+            held: Where the conversation stays if it may not move; it has to be fit as well.
 
         Raises:
             ValueError: It is neither, or a chain without a route.
         """
         config = self.config
         if not self.chains:
+            requested = Route(asked)
             return Course(
-                requested=Route(asked),
+                requested=requested,
                 siblings=config.fallback_models_by_model,
+                unfit=self._unfit_siblings(requested, needs),
                 swaps=config.max_fallback_attempts,
             )
         chain = self.chains.get(asked)
         known = self._pinned(_route(asked, self.chains)) if chain is None else chain
         if not known:
             raise ValueError(f"{asked!r} has no route to go to: name one in {self.source}")
-        unfit = self._unfit(known, self._demands(asked, needs or Needs()))
+        judged = known if held is None else (*known, *self._pinned(held))
+        unfit = self._unfit(judged, self._demands(asked, needs or Needs()))
         if chain is None:
             return Course(requested=known[0].route, unfit=unfit)
         routes = [entry.route for entry in chain]
@@ -126,6 +137,19 @@ class Plan:
             swaps=min(config.max_fallback_attempts, len(routes) - 1),
             returns=False,
         )
+
+    @property
+    def asks_needs(self) -> bool:
+        """What a step needs makes a difference to where it may go."""
+        return bool(self.chains or self.known)
+
+    def _unfit_siblings(self, requested: Route, needs: Needs | None) -> dict[Route, str]:
+        """Say which siblings cannot take a step; the requested route says so itself."""
+        if needs is None or not self.known:
+            return {}
+        siblings = reachable(requested, self.config.fallback_models_by_model)
+        entries = [entry_at(route, self.known.get(route.provider)) for route in siblings]
+        return self._unfit(entries, self._demands(requested, needs))
 
     def _pinned(self, route: Route) -> tuple[Entry, ...]:
         """Return what is said of *route* anywhere; each of it has to let a step through."""

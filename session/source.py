@@ -5,27 +5,31 @@ from __future__ import annotations
 import logging
 import os
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..provider.catalog import catalog, providers_from_env
 from ..provider.error import ConfigError
-from ..provider.variable import named_path, read_variable
 from .config import parse_config
+from .plan_source import (
+    CONFIG_VARIABLES,
+    COORDINATOR_VARIABLE,
+    HINT_VARIABLE,
+    RULES_VARIABLE,
+    VARIABLE,
+    conflict,
+    find_sources,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from ..provider.catalog import Provider
     from .config import FallbackConfig
-
-VARIABLE = "SIDESTEP_FALLBACK_CONFIG"
-COORDINATOR_VARIABLE = "REPLO_OPENCODE_FALLBACK_CONFIG"
-"""What existing coordinators inject; read when `VARIABLE` is unset."""
+    from .plan import Plan
 
 _SETTLED_AFTER = 2.0
 """Seconds after a write within which another one may leave the same time on a file."""
+
+_FIRST_NUMBERED = ("MODEL_BASE_URL", "MODEL_FALLBACK_1_BASE_URL")
 
 _logger = logging.getLogger("sidestep")
 
@@ -36,8 +40,8 @@ def load_config(environ: Mapping[str, str] = os.environ) -> FallbackConfig | Non
     Raises:
         ConfigError: It is wrong, or its file cannot be read.
     """
-    source = find_source(environ)
-    if source is None or not source.text.strip():
+    source = next(iter(find_sources(environ)), None)
+    if source is None or source.variable not in CONFIG_VARIABLES or not source.text.strip():
         return None
     try:
         return parse_config(source.read())
@@ -45,57 +49,10 @@ def load_config(environ: Mapping[str, str] = os.environ) -> FallbackConfig | Non
         raise ConfigError(f"{source.name}: {error}") from None
 
 
-def known_providers(
-    config: FallbackConfig | None, environ: Mapping[str, str] = os.environ
-) -> dict[str, Provider]:
-    """Return the providers of the catalog, as *config* and the environment change them.
+class PlanReader:
+    """Read what the environment says again whenever it has changed.
 
-    Raises:
-        ConfigError: What they say of a provider cannot be.
-    """
-    configured = config.providers if config else {}
-    return catalog({**configured, **providers_from_env(environ)})
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """The variable that holds the configuration."""
-
-    variable: str
-    text: str
-
-    @property
-    def path(self) -> Path | None:
-        """The file that ``@path`` names; None where the variable holds the JSON itself."""
-        return named_path(self.text)
-
-    @property
-    def name(self) -> str:
-        """The variable, and the file if it names one."""
-        return f"{self.variable} ({self.path})" if self.path else self.variable
-
-    def read(self) -> str | bytes:
-        """Return the JSON.
-
-        Raises:
-            ConfigError: The file cannot be read.
-        """
-        return read_variable(self.text)
-
-
-def find_source(environ: Mapping[str, str]) -> Source | None:
-    """Return the variable that is set; None where neither is."""
-    text = environ.get(VARIABLE)
-    if text is not None:
-        return Source(VARIABLE, text)
-    text = environ.get(COORDINATOR_VARIABLE)
-    return None if text is None else Source(COORDINATOR_VARIABLE, text)
-
-
-class ConfigReader:
-    """Read the configuration in the environment again whenever it has changed.
-
-    A configuration that is wrong is logged once, as an error, and is then no configuration.
+    What is wrong is logged once, as an error, and then says nothing.
     """
 
     def __init__(
@@ -106,50 +63,64 @@ class ConfigReader:
     ) -> None:
         self._environ = environ
         self._wall_clock = wall_clock
-        self._text: str | None = None
+        self._text: object = None
         self._file: _File | None = None
         self._seen: object = None
-        self.config: FallbackConfig | None = None
+        self.plan: Plan | None = None
         self.is_read = False
 
     def has_changed(self) -> bool:
-        """Say whether `config` differs from what it was at the last call."""
+        """Say whether `plan` differs from what it was at the last call."""
         # Asked before every step, and nearly always in vain: a comparison, at most one `stat`.
-        text = self._environ.get(VARIABLE)
+        text: object = self._environ.get(VARIABLE)
         if text is None:
             text = self._environ.get(COORDINATOR_VARIABLE)
+        if text is None:
+            text = self._others()
         is_same = self.is_read and text == self._text
         if is_same and (self._file is None or self._file.is_as_it_was()):
             return False
         self._text = text
         return self._read_again()
 
+    def _others(self) -> tuple[str | None, ...]:
+        """Return what would show that another description was set, or changed."""
+        return tuple(map(self._environ.get, (RULES_VARIABLE, HINT_VARIABLE, *_FIRST_NUMBERED)))
+
     def _read_again(self) -> bool:
-        source = find_source(self._environ)
+        sources = find_sources(self._environ)
+        source = sources[0] if sources else None
         path = source.path if source else None
         # Looked at before it is read, so that a write in between is seen the next time.
         self._file = None if path is None else _File(path, now=self._wall_clock())
         if source is None or not source.text.strip():
             return self._take(None, None)
+        told = conflict(sources) or ""
         try:
             content = source.read()
         except ConfigError as error:
             return self._take((source.name, str(error)), None, error=f"{source.name}: {error}")
-        if content == self._seen:
+        seen = content if source.variable in CONFIG_VARIABLES else self._text
+        if path is not None:
+            seen = content
+        if seen == self._seen:
             return False
         try:
-            return self._take(content, parse_config(content))
+            plan = source.plan(content, self._environ)
         except ConfigError as error:
-            return self._take(content, None, error=f"{source.name}: {error}")
+            return self._take(seen, None, error=f"{source.name}: {error}")
+        if told:
+            _logger.error("more than one configuration is set: %s", told)
+        return self._take(seen, plan)
 
-    def _take(self, seen: object, config: FallbackConfig | None, error: str = "") -> bool:
+    def _take(self, seen: object, plan: Plan | None, error: str = "") -> bool:
         self.is_read = True
         if seen == self._seen:
             return False
-        self._seen, self.config = seen, config
+        self._seen, self.plan = seen, plan
         if error:
             _logger.error("the fallback configuration is ignored: %s", error)
-        for warning in config.warnings if config else ():
+        for warning in plan.warnings if plan else ():
             _logger.warning("fallback configuration: %s", warning)
         return True
 

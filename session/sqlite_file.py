@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..provider.part import Message, Part
 
+_EVERYTHING = "SELECT total(length(body)) FROM message LEFT JOIN part ON message_id = message.id"
 _MESSAGES = "SELECT id, role, route, requested, usage, attempts FROM message ORDER BY position"
 _PARTS = "SELECT message_id, position, type, body FROM part ORDER BY message_id, position"
 _INSERT = """
@@ -55,6 +56,11 @@ class SessionFile:
     def close(self) -> None:
         """Let go of the file."""
         self._connection.close()
+
+    def check(self) -> None:
+        """Read every page of what is kept, and make nothing of it."""
+        with self._explained():
+            self._connection.execute(_EVERYTHING).fetchone()
 
     def load(self) -> dict[int, Message]:
         """Return all messages by their keys, in order."""

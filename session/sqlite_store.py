@@ -65,6 +65,10 @@ class SqliteStore:
         """Return all messages by their keys, in order."""
         return await self._run(lambda file: file.load())
 
+    async def check(self) -> None:
+        """Make sure that what was kept can be read."""
+        await self._run(lambda file: file.check())
+
     async def append(self, message: Message) -> int:
         """Keep *message* as the last one; return its key."""
         kept = snapshot(message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Self, TypeVar, assert_never
+from typing import TYPE_CHECKING, NoReturn, Self, TypeVar, assert_never
 
 import anyio
 import anyio.lowlevel
@@ -19,7 +19,7 @@ from .past import pin
 from .story import nobody_fits, past_deadline, what_to_raise
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from ..provider.route import Route
     from .config import FallbackConfig
@@ -171,14 +171,19 @@ class Step:
         self._pin = pin(self._past, self._config)
         if self._pin is not None and self._past is not None:
             self._current = self._past.route or self.requested
+            if why := self._course.unfit.get(self._current):
+                self._nobody_fits({self._current: why})
         elif self._config is not None:
             self._current = self._first()
         self._tried = {self._current}
         self.herald.step_started(self.requested, self._current)
-        if self._current != self.requested:
-            is_degraded = self.degraded.is_degraded(self.requested)
-            why = self._unfit(self.requested) or ("degraded" if is_degraded else "probed")
-            self._skip(self.requested, why)
+        if self._current == self.requested:
+            return
+        for route in self._walk() if self._pin is None else [self.requested]:
+            if route == self._current:
+                break
+            is_degraded = self.degraded.is_degraded(route)
+            self._skip(route, self._unfit(route) or ("degraded" if is_degraded else "probed"))
 
     def _first(self) -> Route:
         """Return the route to start on: the requested one, unless another would do better.
@@ -187,14 +192,21 @@ class Step:
             FallbackExhausted: No route can take the step at all.
         """
         course = self._course
-        first = self.degraded.healthy(self.requested, course.siblings, self._unfit)
-        if not course.unfit or self._unfit(first) is None:
-            return first
-        routes = [self.requested, *reachable(self.requested, course.siblings)]
-        for route in routes:
-            why = self._unfit(route)
-            if why is None:
-                return route  # degraded, but nothing else can take it
+        if not course.unfit:
+            return self.degraded.healthy(self.requested, course.siblings, self._unfit)
+        unfit = {route: self._unfit(route) for route in self._walk()}
+        fit = [route for route, why in unfit.items() if why is None]
+        if not fit:
+            self._nobody_fits({route: why for route, why in unfit.items() if why is not None})
+        # Failing an available one it is the first, degraded as it is.
+        return next(filter(self.degraded.is_available, fit), fit[0])
+
+    def _walk(self) -> list[Route]:
+        """Return the routes that this step can come to, the requested one first."""
+        return [self.requested, *reachable(self.requested, self._course.siblings)]
+
+    def _nobody_fits(self, unfit: Mapping[Route, str]) -> NoReturn:
+        for route, why in unfit.items():
             self._skip(route, why)
         error = nobody_fits(self)
         self._end(_describe(error))
@@ -309,6 +321,10 @@ class Step:
                 return True
             case Stop():
                 self._cool(attempt, failure, decision.cooldown)
+                if self.swaps < self.limits.swaps:
+                    for route, why in self._candidate().skipped:
+                        if route in self._course.unfit:
+                            self._skip(route, why)
             case _:
                 assert_never(decision)
         tool = attempt.tool if is_unsafe else self._pinned_tool(decision)

@@ -40,6 +40,9 @@ class Store(Protocol):
     async def replace(self, messages: Sequence[Message]) -> list[int]:
         """Keep *messages* in place of all others, at once; return their keys."""
 
+    async def check(self) -> None:
+        """Make sure that what was kept can be read."""
+
     async def aclose(self) -> None:
         """Let go of what the store holds open; further calls raise `StoreError`."""
 
@@ -56,6 +59,10 @@ class MemoryStore:
         """Return all messages by their keys, in order."""
         self._check_open()
         return {key: snapshot(message) for key, message in self._messages.items()}
+
+    async def check(self) -> None:
+        """Make sure that the store is open."""
+        self._check_open()
 
     async def append(self, message: Message) -> int:
         """Keep *message* as the last one; return its key."""

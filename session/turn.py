@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ..provider.part import Conversation, Message, Settings, Text, ToolCall
-from ..provider.route import Route
 from .bill import Bill
 from .error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
 from .event import Compacted, TurnEnded, notify
 from .ledger import Ledger
+from .need import Needs
 from .reply_reader import ReplyReader
 from .request import Requests, text_of
 from .store import MemoryStore
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..provider.client import Client
     from ..provider.part import Effort
+    from ..provider.route import Route
     from .attempt import Attempt
     from .budget import Budget
     from .cost import Cost
@@ -56,7 +57,8 @@ class Session:
     on it, and a tool that was begun is never run again.
 
     Args:
-        route: The route to ask for, ``provider/model``.
+        route: The route to ask for, ``provider/model``, or the name of a chain where the
+            configuration has any.
         middleware: What retries and swaps; share one between all sessions.
         client: What sends the requests; share one as well.
         system: Instructions that stand before the conversation; those in the store go before.
@@ -78,7 +80,7 @@ class Session:
         on_event: Called with every event of every turn. What it raises is logged.
 
     Raises:
-        ValueError: *route* is not written ``provider/model``, or two tools have one name.
+        ValueError: *route* is neither a route nor the name of a chain, or two tools have one name.
         ConfigError: A budget limits money, and nothing knows prices.
     """
 
@@ -101,10 +103,11 @@ class Session:
         price: Price | None = None,
         on_event: Listener | None = None,
     ) -> None:
-        self.route = Route(route)
         self.on_event = on_event
         self.transcript = Transcript(MemoryStore() if store is None else store)
         self._middleware = middleware
+        self._asked = route
+        self._route = middleware.requested(route)
         self._client = client
         self._system = system
         self._tools = _named(tools)
@@ -124,6 +127,16 @@ class Session:
         )
         self._is_busy = False
         self._page: Page | None = None
+
+    @property
+    def route(self) -> Route:
+        """The route that is asked for; the first one of a chain. Set it to ask for another."""
+        return self._route
+
+    @route.setter
+    def route(self, asked: str) -> None:
+        self._route = self._middleware.requested(asked)
+        self._asked = asked
 
     @property
     def conversation(self) -> Conversation:
@@ -230,7 +243,7 @@ class Session:
         page = self._page.aside() if self._page else None
         bill = self._bill(requests, max_output_tokens, page)
         step = self._middleware.step(
-            self.route if route is None else route,
+            self._asked if route is None else route,
             serves=self._serves,
             repair=requests.repair,
             before_attempt=bill.before_attempt,
@@ -337,7 +350,8 @@ class Session:
         bill = self._bill(requests, said.settings.max_output_tokens, self._page)
         clock = self._middleware.clock
         step = self._middleware.step(
-            self.route,
+            self._asked,
+            needs=self._needs(said),
             deadline=None if deadline_at is None else max(deadline_at - clock.time(), _AT_ONCE),
             serves=self._serves,
             repair=requests.repair,
@@ -368,10 +382,15 @@ class Session:
         await reader.keep()
         return message
 
+    def _needs(self, conversation: Conversation) -> Needs | None:
+        """Say what a step needs, where that makes a difference to where it may go."""
+        plan = self._middleware.plan
+        return Needs.of(conversation) if plan is not None and plan.asks_needs else None
+
     async def _check_store(self) -> str | None:
         """Say why the conversation cannot be moved: what was said could not be read again."""
         try:
-            await self.transcript.store.load()
+            await self.transcript.store.check()
         except StoreError as error:
             return f"the session's store cannot be read ({error})"
         return None

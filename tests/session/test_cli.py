@@ -236,6 +236,7 @@ def test_check_says_in_json_what_it_says_in_text() -> None:
     assert found["state"] == "on"
     assert found["chains"][0] == {
         "route": PRIMARY, "siblings": [SIBLING], "walk": [PRIMARY, SIBLING], "is_cycle": True,
+        "unfit": {},
     }  # fmt: skip
     assert [warning["code"] for warning in found["warnings"]] == ["C003", "C016"]
     assert "sk-secret" not in ran.stdout + ran.stderr

@@ -12,7 +12,8 @@ import pytest
 
 from sidestep import ConfigError, FallbackConfig, Route, Sidestep, load_config
 from sidestep.session.config import parse_config
-from sidestep.session.source import COORDINATOR_VARIABLE, VARIABLE, ConfigReader
+from sidestep.session.plan_source import COORDINATOR_VARIABLE, VARIABLE
+from sidestep.session.source import PlanReader
 
 A, B, C = Route("a/x"), Route("b/y/z"), Route("c/w")
 MAP = {"a/x": "b/y/z"}
@@ -337,7 +338,7 @@ def test_a_file_written_again_within_the_resolution_of_its_time_is_read_again(
     path.write_text(environ(cooldownSeconds=7)[VARIABLE])
     stamp = (time.time_ns(), time.time_ns(), 1, 1, 1)
     monkeypatch.setattr("sidestep.session.source._stamp", lambda _path: stamp)
-    reader = ConfigReader({VARIABLE: f"@{path}"}, wall_clock=lambda: stamp[0] / 1e9)
+    reader = PlanReader({VARIABLE: f"@{path}"}, wall_clock=lambda: stamp[0] / 1e9)
     seen = [reader.has_changed()]
 
     path.write_text(environ(cooldownSeconds=8)[VARIABLE])
@@ -348,7 +349,7 @@ def test_a_file_written_again_within_the_resolution_of_its_time_is_read_again(
 def test_a_file_that_has_settled_is_read_again_only_after_a_change(tmp_path: Path) -> None:
     path, other = tmp_path / "fallback.json", tmp_path / "new.json"
     path.write_text(environ(cooldownSeconds=7)[VARIABLE])
-    reader = ConfigReader({VARIABLE: f"@{path}"}, wall_clock=lambda: time.time() + 10)
+    reader = PlanReader({VARIABLE: f"@{path}"}, wall_clock=lambda: time.time() + 10)
     seen = [reader.has_changed(), reader.has_changed()]
 
     other.write_text(environ(cooldownSeconds=8)[VARIABLE])

@@ -266,3 +266,41 @@ def test_a_one_way_map_of_the_same_routes_makes_the_same_requests(
         told.append((run.agent.asked, run.clock.slept, ends, run.engine.degraded.snapshot()))
 
     assert told[0] == told[1]
+
+
+def test_past_an_unfit_head_a_healthy_candidate_comes_before_a_degraded_one() -> None:
+    run = Run(rule(f"{A} {LIST}", B, C))
+    run.engine.degraded.degrade(B, cooldown=60)
+
+    run.take(needs=NEEDS_TOOLS)
+
+    assert run.agent.asked == [C]
+    assert run.skipped == [(A, "it has no tool_calling"), (B, "degraded")]
+
+
+def test_every_candidate_before_the_start_is_told_of_once() -> None:
+    run = Run(rule(A, f"{B} {LIST}", C))
+    run.engine.degraded.degrade(A, cooldown=60)
+
+    run.take(needs=NEEDS_TOOLS)
+
+    assert run.skipped == [(A, "degraded"), (B, "it has no tool_calling")]
+
+
+def test_where_the_rest_of_the_chain_is_unfit_the_agents_own_exception_says_so() -> None:
+    run = Run(rule(A, f"{B} {LIST}"), {A: Answer(503)})
+
+    with pytest.raises(Answer) as caught:
+        run.take(needs=NEEDS_TOOLS)
+
+    assert run.skipped == [(B, "it has no tool_calling")]
+    assert f"passed over: {B}, for it has no tool_calling" in caught.value.__notes__[0]
+
+
+def test_a_conversation_that_a_tool_holds_outside_the_boundary_fails_closed() -> None:
+    run = Run(rule(f'{A} boundary = "eu"', of="private", more='boundary = "eu"') + rule(C))
+
+    with pytest.raises(FallbackExhausted, match="its boundary is 'us'"):
+        run.take("private", past=Past(tools_run=("write",), route=C))
+
+    assert run.agent.asked == []

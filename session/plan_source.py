@@ -1,0 +1,206 @@
+"""Which description of where a step may go is set, and the plan that it comes to."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..provider.catalog import catalog, providers_from_env
+from ..provider.error import ConfigError
+from ..provider.route import Route
+from ..provider.variable import named_path, read_variable
+from .config import parse_config
+from .numbered_name import written_entries
+from .plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from ..provider.catalog import Provider
+    from .plan import Course, Needs
+
+VARIABLE = "SIDESTEP_FALLBACK_CONFIG"
+COORDINATOR_VARIABLE = "REPLO_OPENCODE_FALLBACK_CONFIG"
+"""What existing coordinators inject; read when `VARIABLE` is unset."""
+CONFIG_VARIABLES = frozenset({VARIABLE, COORDINATOR_VARIABLE})
+RULES_VARIABLE = "SIDESTEP_ROUTING_RULES"
+HINT_VARIABLE = "SIDESTEP_HINT"
+HINT = "hint"
+NUMBERED = "MODEL_BASE_URL"
+"""The first of the numbered variables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One description of where a step may go.
+
+    Args:
+        variable: The variable that holds it, or the first of several.
+        text: What stands there: the description itself, or ``@path`` of a file.
+    """
+
+    variable: str
+    text: str
+
+    @property
+    def path(self) -> Path | None:
+        """The file that ``@path`` names; None where the variable holds the text itself."""
+        return named_path(self.text)
+
+    @property
+    def name(self) -> str:
+        """The variable, and the file if it names one."""
+        return f"{self.variable} ({self.path})" if self.path else self.variable
+
+    def read(self) -> str | bytes:
+        """Return what it says.
+
+        Raises:
+            ConfigError: The file cannot be read.
+        """
+        return read_variable(self.text)
+
+    def plan(self, content: str | bytes, environ: Mapping[str, str]) -> Plan | None:
+        """Return the plan that *content* comes to; None where it says nothing.
+
+        Raises:
+            ConfigError: It is wrong.
+        """
+        if not content.strip():
+            return None
+        return _PLANS[self.variable](content, environ)
+
+
+def find_sources(environ: Mapping[str, str]) -> list[Source]:
+    """Return what is set, the one that is used first."""
+    found = []
+    for name in (VARIABLE, COORDINATOR_VARIABLE):
+        text = environ.get(name)
+        if text is not None:
+            found.append(Source(name, text))
+            break
+    for name in (RULES_VARIABLE, HINT_VARIABLE):
+        text = environ.get(name)
+        if text is not None and text.strip():
+            found.append(Source(name, text))
+    entries = written_entries(environ)
+    if entries:
+        found.append(Source(NUMBERED, "the MODEL_* variables"))
+    return found
+
+
+def conflict(sources: Sequence[Source]) -> str | None:
+    """Say which of several descriptions wins; None where there is one at most."""
+    told = [source.name for source in sources if source.text.strip()]
+    if len(told) < 2:
+        return None
+    rest, verb = " and ".join(told[1:]), "is" if len(told) == 2 else "are"
+    return f"{told[0]} is used, and {rest} {verb} not: unset all but one"
+
+
+def load_plan(environ: Mapping[str, str] = os.environ) -> Plan | None:
+    """Return the plan that the environment describes; None where it describes none.
+
+    Raises:
+        ConfigError: It is wrong, its file cannot be read, or there is more than one.
+    """
+    sources = find_sources(environ)
+    if not sources:
+        return None
+    if (told := conflict(sources)) is not None:
+        raise ConfigError(f"more than one configuration is set: {told}")
+    source = sources[0]
+    try:
+        return source.plan(source.read(), environ)
+    except ConfigError as error:
+        raise ConfigError(f"{source.name}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HintPlan(Plan):
+    """A plan whose chain depends on the model that a step asks for.
+
+    Args:
+        follow: Returns the plan for that model; None: for a step that names none.
+    """
+
+    follow: Callable[[str | None], Plan]
+
+    def course(
+        self, asked: str, needs: Needs | None = None, *, held: Route | None = None
+    ) -> Course:
+        """Return where a step may go: along the hint, whatever route it asks for."""
+        inherited = None if asked == HINT else Route(asked).model
+        return self.follow(inherited).course(HINT, needs, held=held)
+
+
+def _config_plan(content: str | bytes, _environ: Mapping[str, str]) -> Plan:
+    config = parse_config(content)
+    known = catalog(config.providers) if config.providers else {}
+    sized = {
+        name: provider
+        for name, provider in known.items()
+        if provider.context_window is not None or provider.boundary is not None
+    }
+    return Plan(source=VARIABLE, config=config, known=sized, warnings=config.warnings)
+
+
+def _rules_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:
+    from .rules import rules_plan
+
+    return rules_plan(content, providers=_providers(environ))
+
+
+def _numbered_plan(_content: str | bytes, environ: Mapping[str, str]) -> Plan | None:
+    from .numbered import numbered_plan
+
+    return numbered_plan(environ)
+
+
+def _hint_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:
+    from .hint import hint_plan
+
+    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
+    known = _providers(environ)
+
+    @lru_cache(maxsize=256)
+    def follow(inherited: str | None) -> Plan:
+        return hint_plan(text, environ, inherited=inherited, known=known)
+
+    # What is wrong with the hint whatever the model is said now, and not at every step.
+    sample = follow("model")
+    return HintPlan(
+        source=HINT_VARIABLE,
+        config=sample.config,
+        chains=sample.chains,
+        is_any_failure=sample.is_any_failure,
+        warnings=sample.warnings,
+        follow=follow,
+    )
+
+
+def _providers(environ: Mapping[str, str]) -> dict[str, Provider]:
+    return catalog(providers_from_env(environ))
+
+
+_PLANS: Mapping[str, Callable[[str | bytes, Mapping[str, str]], Plan | None]] = {
+    VARIABLE: _config_plan,
+    COORDINATOR_VARIABLE: _config_plan,
+    RULES_VARIABLE: _rules_plan,
+    HINT_VARIABLE: _hint_plan,
+    NUMBERED: _numbered_plan,
+}
+
+
+def providers_of(plan: Plan | None, environ: Mapping[str, str]) -> dict[str, Provider]:
+    """Return the providers of the catalog, as *plan* and the environment change and add to them.
+
+    Raises:
+        ConfigError: What they say of a provider cannot be.
+    """
+    configured = plan.config.providers if plan else {}
+    known = catalog({**configured, **providers_from_env(environ)})
+    return known if plan is None else {**known, **plan.providers}
