@@ -123,7 +123,10 @@ def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
 
 @cli.command()
 @click.argument("prompt")
-@click.option("--model", "route", type=_Route(), required=True, help="The route to ask for.")
+@click.option(
+    "--model", "asked", required=True, metavar="PROVIDER/MODEL",
+    help="The route to ask for, or the name of a chain.",
+)  # fmt: skip
 @click.option("--system", help="Instructions that stand before the conversation.")
 @click.option("--max-output-tokens", type=click.IntRange(min=1), help="Longest answer, in tokens.")
 @click.option(
@@ -154,7 +157,7 @@ def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
 def run(
     prompt: str,
     *,
-    route: Route,
+    asked: str,
     system: str | None,
     max_output_tokens: int | None,
     deadline: float | None,
@@ -186,7 +189,7 @@ def run(
         raise click.UsageError("PROMPT is empty: write what the model is to do, or - for stdin")
     desk = Desk(workspace=workspace, is_trusted=yes, session=session, is_resumed=resume)
     return take_turn(
-        prompt, route, os.environ, system=system, max_output_tokens=max_output_tokens,
+        prompt, asked, os.environ, system=system, max_output_tokens=max_output_tokens,
         deadline=deadline, desk=desk, is_streamed=not no_stream, is_json=is_json, journal=journal,
     )  # fmt: skip
 

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..provider.part import Output
-    from ..provider.route import Route
     from .event import Event, Listener
 
 _BRIEF = 60
@@ -59,7 +58,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 def take_turn(
     prompt: str,
-    route: Route,
+    asked: str,
     environ: Mapping[str, str] = os.environ,
     *,
     system: str | None = None,
@@ -75,12 +74,17 @@ def take_turn(
     Raises:
         ConfigError: The providers in the environment are wrong, or the workspace, the file of
             the session or the journal cannot be used.
-        click.UsageError: The provider of *route* is not known.
+        click.UsageError: *asked* is neither a route nor the name of a chain, or its provider is
+            not known.
         KeyboardInterrupt: The person pressed Ctrl-C; the connection is closed.
     """
     _log_to_stderr()
     middleware = Sidestep.from_env(environ, journal=journal)
     providers = middleware.providers
+    try:
+        route = middleware.requested(asked)
+    except ValueError as error:
+        raise click.UsageError(f"--model: {error}") from None
     if route.provider not in providers:
         close = difflib.get_close_matches(route.provider, providers, n=1)
         hint = f" (did you mean {close[0]!r}?)" if close else ""
@@ -100,7 +104,7 @@ def take_turn(
             Client(providers=providers, environ=environ) as client,
         ):
             session = Session(
-                route,
+                asked,
                 middleware=middleware,
                 client=client,
                 system=system or desk.instructions,

@@ -238,7 +238,7 @@ def _why(
         status = "no status" if failure.status is None else f"status {failure.status}"
         return f"{spent}, and {status} is not in `fallbackOnErrors`"
     if standing.sibling is None:
-        return f"{spent}, and this route has no sibling in `fallbackModelsByModel`"
+        return f"{spent}, and there is no further route to move to"
     return f"{spent}, and {standing.swaps} of {limits.swaps} swaps are made"
 
 

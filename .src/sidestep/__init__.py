@@ -6,52 +6,18 @@ async for attempt in middleware.step("openrouter/anthropic/claude-sonnet-5"):
         reply = await my_own_call(attempt.route.provider, attempt.route.model, messages)
 """
 
-from .provider.client import (
-    Client,
-)
-from .provider.delta import (
-    ReasoningDelta,
-    TextDelta,
-    ToolCallEnded,
-    ToolCallStarted,
-)
-from .provider.error import (
-    ConfigError,
-    ProviderError,
-    SidestepError,
-)
-from .provider.failure import (
-    Failure,
-    FailureKind,
-)
-from .provider.part import (
-    Image,
-    Message,
-    Reasoning,
-    Text,
-    ToolCall,
-)
-from .provider.route import (
-    Route,
-)
-from .session.attempt import (
-    Attempt,
-)
-from .session.budget import (
-    Budget,
-)
-from .session.compaction import (
-    Summary,
-)
-from .session.config import (
-    FallbackConfig,
-)
-from .session.cost import (
-    Cost,
-)
-from .session.degraded import (
-    DegradedRoutes,
-)
+from .provider.client import Client
+from .provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
+from .provider.error import ConfigError, ProviderError, SidestepError
+from .provider.failure import Failure, FailureKind
+from .provider.part import Image, Message, Reasoning, Text, ToolCall
+from .provider.route import Route
+from .session.attempt import Attempt
+from .session.budget import Budget
+from .session.compaction import Summary
+from .session.config import FallbackConfig
+from .session.cost import Cost
+from .session.degraded import DegradedRoutes
 from .session.error import (
     BudgetExceeded,
     ContextOverflow,
@@ -81,39 +47,18 @@ from .session.event import (
     TurnEnded,
     Waiting,
 )
-from .session.journal import (
-    Journal,
-)
-from .session.middleware import (
-    Sidestep,
-)
-from .session.past import (
-    Past,
-)
-from .session.price import (
-    Prices,
-)
-from .session.retry import (
-    RetryPolicy,
-)
-from .session.source import (
-    load_config,
-)
-from .session.sqlite_store import (
-    SqliteStore,
-)
-from .session.step import (
-    Step,
-)
-from .session.store import (
-    MemoryStore,
-)
-from .session.tool import (
-    Tool,
-)
-from .session.turn import (
-    Session,
-)
+from .session.journal import Journal
+from .session.middleware import Sidestep
+from .session.need import Needs
+from .session.past import Past
+from .session.price import Prices
+from .session.retry import RetryPolicy
+from .session.source import load_config
+from .session.sqlite_store import SqliteStore
+from .session.step import Step
+from .session.store import MemoryStore
+from .session.tool import Tool
+from .session.turn import Session
 
 __all__ = [
     "Attempt",
@@ -138,6 +83,7 @@ __all__ = [
     "Journal",
     "MemoryStore",
     "Message",
+    "Needs",
     "PartsRetracted",
     "Past",
     "Prices",

@@ -254,8 +254,8 @@ def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
         ),
         pytest.param(
             {"kind": "server_error", "status": 503}, {"retries": 3}, 2,
-            "3 retries on this route are spent, and this route has no sibling in "
-            "`fallbackModelsByModel`", id="no sibling",
+            "3 retries on this route are spent, and there is no further "
+            "route to move to", id="no sibling",
         ),
         pytest.param(
             {"kind": "auth", "status": 401}, {"sibling": SIBLING}, 2,
@@ -268,8 +268,8 @@ def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
         ),
         pytest.param(
             {"kind": "rate_limit", "status": 429, "retry_after": 3600.0}, {}, 2,
-            "the provider asks for 3600 s, over 60 s, and this route has no sibling in "
-            "`fallbackModelsByModel`", id="long hint",
+            "the provider asks for 3600 s, over 60 s, and there is no further "
+            "route to move to", id="long hint",
         ),
         pytest.param(
             {"kind": "context_overflow", "status": 400}, {"sibling": SIBLING}, 2,
