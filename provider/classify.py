@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING
 
 from .fact import kind_of_status, own_facts, walk
-from .fact_cure import find_cure
 from .fact_table import tables_of, tables_of_upstream
 from .failure import Failure, FailureKind, Stage
 from .report import read_body, read_reports
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .catalog import Provider
+    from .cure import Cure
     from .fact import Fact, Facts
     from .report import Report
     from .route import Route
@@ -156,7 +156,7 @@ def _classify(
         is_capacity=decided is not None and decided[0].is_capacity,
         should_retry=_should_retry(headers),
         because=_because(decided, status, said),
-        cure=find_cure(report for report, _ in spoken) if kind in _CURABLE else None,
+        cure=_cure(kind, spoken),
     )
 
 
@@ -244,6 +244,15 @@ def _because(decided: tuple[Fact, Report] | None, status: int | None, said: str)
     if said:
         return said
     return "" if status is None else f"status {status}"
+
+
+def _cure(kind: FailureKind, spoken: Sequence[tuple[Report, tuple[Facts, ...]]]) -> Cure | None:
+    """Return what has to change in the request, if that is what was refused."""
+    if kind not in _CURABLE:
+        return None
+    from .fact_cure import find_cure  # few failures are refusals
+
+    return find_cure(report for report, _ in spoken)
 
 
 def _should_retry(headers: Mapping[str, str]) -> bool | None:

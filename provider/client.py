@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 
 from .catalog import catalog, providers_from_env
 from .error import ConfigError
-from .rendering import render
 from .reply import Reply
 
 if TYPE_CHECKING:
@@ -91,6 +90,8 @@ class Client:
                 f"route {route!r} has a provider that is not known: take one of "
                 f"{', '.join(sorted(self._providers))}, or add it to `providers`"
             )
+        from .rendering import render  # most programs that import us never ask ourselves
+
         return render(conversation, provider, route, cures)
 
     def send(self, rendering: Rendering) -> Reply:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import anthropic_request, gemini_request, openai_chat_request, openai_responses_request
+from .adapter import adapter_of
 from .cure import cured
 from .handover import hand_over
 from .target import target_of
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from .handover import Note
     from .part import Conversation
     from .route import Route
-    from .wire import Adapter, Wire
-
-ADAPTERS: Mapping[Wire, Adapter] = {
-    "anthropic": anthropic_request,
-    "openai-chat": openai_chat_request,
-    "openai-responses": openai_responses_request,
-    "gemini": gemini_request,
-}
-"""What spells a request, for each wire."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +46,7 @@ def body_of(
     """Return the body for *route* as JSON's own values, and the request that it makes."""
     target = cured(target_of(provider, route), cures)
     handover = hand_over(conversation, target)
-    adapter = ADAPTERS[provider.wire]
+    adapter = adapter_of(provider.wire)
     body = adapter.encode(handover)
     renamed, notes = handover.renamed, handover.notes
     del handover  # as large as the history is long, and the bytes are still to come

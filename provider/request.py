@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .adapter import adapter_of
 from .failure import Failure, FailureKind, Stage
-from .rendering import ADAPTERS
 from .vendor import vendor_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def missing_key(provider: Provider, secret: Secret) -> Failure | None:
 
 def _named(provider: Provider, key: str | None) -> dict[str, str]:
     """Return the headers of the wire, with the key where *provider* looks for it."""
-    headers = ADAPTERS[provider.wire].headers(key)
+    headers = adapter_of(provider.wire).headers(key)
     if key is not None and provider.wire == "anthropic" and vendor_of(provider) in _BEARERS:
         del headers["x-api-key"]
         headers["authorization"] = f"Bearer {key}"
