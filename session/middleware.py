@@ -247,7 +247,7 @@ class Sidestep:
         if journal is None and self.journal is not None:
             journal = self.journal.page()
         return Step(
-            self, self._course(route, needs, past), next(self._numbers),
+            self, self._course(route, needs, past), self._config, next(self._numbers),
             deadline=deadline, serves=serves, repair=repair,
             past=past, check_move=check_move, before_attempt=before_attempt,
             on_event=on_event, journal=journal,

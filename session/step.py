@@ -84,6 +84,7 @@ class Step:
         self,
         middleware: Sidestep,
         course: Course,
+        config: FallbackConfig | None,
         number: int,
         *,
         deadline: float | None,
@@ -98,7 +99,7 @@ class Step:
         self._middleware = middleware
         self._clock = middleware.clock
         self.degraded = middleware.degraded
-        self._config: FallbackConfig | None = None
+        self._config: FallbackConfig | None = config
         self._serves = serves
         self._repair = repair
         self._past = past
@@ -163,9 +164,6 @@ class Step:
         return self._attempt(waited=0.0)
 
     def _start(self) -> None:
-        middleware = self._middleware
-        self._config = middleware.config
-        self.limits = middleware.limits
         if self._course.swaps != self.limits.swaps and self._config is not None:
             self.limits = replace(self.limits, swaps=self._course.swaps)
         self._pin = pin(self._past, self._config)
