@@ -16,7 +16,7 @@ import click
 
 from ..provider.client import Client
 from ..provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from ..provider.error import ProviderError
+from ..provider.error import ConfigError, ProviderError
 from . import interrupt
 from .compaction import Summary
 from .desk import Desk
@@ -73,12 +73,14 @@ def take_turn(
 
     Raises:
         ConfigError: The providers in the environment are wrong, or the workspace, the file of
-            the session or the journal cannot be used.
+            the session, the journal or stdout cannot be used.
         click.UsageError: *asked* is neither a route nor the name of a chain, or its provider is
             not known.
         KeyboardInterrupt: The person pressed Ctrl-C; the connection is closed.
     """
     _log_to_stderr()
+    if sys.stdout is None:
+        raise ConfigError("stdout is closed, so that nobody would get the answer: leave it open")
     middleware = Sidestep.from_env(environ, journal=journal)
     providers = middleware.providers
     try:

@@ -71,8 +71,9 @@ class ReplyReader:
         Raises:
             StoreError: The store cannot be written.
         """
-        if not self.has_run:
-            self._message.parts = []
+        parts = [part for part in self._message.parts if not _has_not_begun(part)]
+        has_begun = any(isinstance(part, ToolCall) for part in parts)
+        self._message.parts = parts if self.has_run and has_begun else []
         await self.keep()
 
     async def _listen(
@@ -144,6 +145,10 @@ class ReplyReader:
         """Return *parts* with what the tools said that have run by now."""
         ran = {part.id: part for part in self._message.parts if isinstance(part, ToolCall)}
         return [ran.get(_call_id(part), part) for part in parts]
+
+
+def _has_not_begun(part: Part) -> bool:
+    return isinstance(part, ToolCall) and part.state == "pending"
 
 
 def _call_id(part: Part) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections import defaultdict
 from contextlib import contextmanager
@@ -52,6 +53,7 @@ class SessionFile:
         self._path = path
         with self._explained():
             self._connection = open_session(path)
+        self._place = _place(path)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -60,6 +62,7 @@ class SessionFile:
     def check(self) -> None:
         """Read every page of what is kept, and make nothing of it."""
         with self._explained():
+            self._check_place()
             self._connection.execute(_EVERYTHING).fetchone()
 
     def load(self) -> dict[int, Message]:
@@ -134,8 +137,18 @@ class SessionFile:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._explained(), transaction(self._connection):
-            yield
+        with self._explained():
+            self._check_place()
+            with transaction(self._connection):
+                yield
+
+    def _check_place(self) -> None:
+        """Make sure that the file is the one that others find: one removed can still be written."""
+        if _place(self._path) != self._place:
+            raise StoreError(
+                f"session file {self._path!r} was removed or replaced while it was open; what "
+                "comes now would be lost, and is not kept: leave the file where it is, and begin anew"
+            )
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -145,6 +158,15 @@ class SessionFile:
             raise refusal(self._path, error) from error
         except (UnicodeEncodeError, OverflowError) as error:
             raise StoreError(f"session file {self._path!r} cannot hold that: {error}") from error
+
+
+def _place(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from any other; None where there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _check_position(found: int, expected: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
 import re
@@ -108,8 +109,9 @@ class Tool:
     async def run(self, input: Mapping[str, Any]) -> ToolResult:  # noqa: A002 - as ToolCall has it
         """Call the function with *input*, a JSON object; whatever fails is told in the result.
 
-        A cancellation passes, once the function has ended. So do `SystemExit`,
-        `KeyboardInterrupt` and whatever else is no `Exception`.
+        A cancellation of the caller's passes, once the function has ended. So do `SystemExit`,
+        `KeyboardInterrupt` and whatever else is no `Exception`. One that the function brought
+        about itself, by waiting for a task that was cancelled, is told as well.
         """
         started_at = anyio.current_time()
         output, is_error = await self._outcome(input)
@@ -121,9 +123,14 @@ class Tool:
         try:
             arguments = self._arguments.check(given)
             with anyio.move_on_after(self.timeout):
-                return output_of(await self._call(arguments)), False
+                returned = await self._call(arguments)
+                return _output_of(returned)
         except BadArguments as error:
             return clean(str(error)), True
+        except asyncio.CancelledError:
+            if _is_cancelled():
+                raise
+            return f"{self.name!r} broke off: what it waited for was cancelled.", True
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is for the model
             return clean(_told(error)), True
         return (
@@ -141,6 +148,24 @@ class Tool:
             # hand on one of an asynchronous function.
             (returned,) = await anyio.to_thread.run_sync(lambda: (call(),))
         return await returned if inspect.isawaitable(returned) else returned
+
+
+def _output_of(returned: object) -> tuple[Output, bool]:
+    """Return *returned* as output, and whether it is an error; that it ran is told in any case."""
+    try:
+        return output_of(returned), False
+    except Exception as error:  # noqa: BLE001 - whatever a value raises that is asked for its text
+        why = clean(_told(error))
+        return f"It ran to its end, but what it returned cannot be shown ({why}).", True
+
+
+def _is_cancelled() -> bool:
+    """Say whether it was the caller who cancelled the present task."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # trio cancels in a way of its own
+        return False
+    return task is None or task.cancelling() > 0
 
 
 def tools_by_name(tools: Iterable[Tool | Callable[..., object]]) -> dict[str, Tool]:

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 
 from ..provider.part import ToolCall
 from .event import ToolRunEnded, ToolRunStarted
@@ -77,10 +78,12 @@ class ToolRun:
         if tool is None:
             await self._end(message, index, call, _unknown(call.name, self._tools))
             return
+        await anyio.lowlevel.checkpoint_if_cancelled()  # a tool may act before it first waits
         started = replace(call, state="running")
         await self._transcript.change(message, index=index, call=started)
         self._tell(ToolRunStarted(call.id, call.name))
         try:
+            await anyio.lowlevel.checkpoint_if_cancelled()
             result = await tool.run(call.input)
         except BaseException:
             interrupted = replace(call, state="interrupted", is_error=True)

@@ -32,23 +32,25 @@ class Transcript:
         self._keys: list[int] = []
         self._is_loaded = False
         self._holds_calls = False
+        # A message that is kept whole must not undo what is kept of its parts meanwhile.
+        self._writing = anyio.Lock(fast_acquire=True)
 
     async def load(self) -> None:
         """Read what the store has, once; a call that was under way is closed for good.
 
-        It may have run, in part or in full, and is never run again.
+        It may have run, in part or in full, and is never run again. Later calls close what the
+        store refused to close when a turn ended.
 
         Raises:
             StoreError: The store cannot be read, or not be written.
         """
-        if self._is_loaded:
-            return
-        known = await self.store.load()
-        self.messages, self._keys = list(known.values()), list(known)
-        self._holds_calls = any(map(_has_calls, self.messages))
+        if not self._is_loaded:
+            known = await self.store.load()
+            self.messages, self._keys = list(known.values()), list(known)
+            self._holds_calls = any(map(_has_calls, self.messages))
+            self._is_loaded = True
         for message in self.messages[-1:]:  # what came before it was sent with every call closed
             await self.close_calls(message)
-        self._is_loaded = True
 
     async def append(self, message: Message) -> None:
         """Keep *message* as the last one.
@@ -57,9 +59,10 @@ class Transcript:
             StoreError: The store cannot be written; the message is not here either.
         """
         with anyio.CancelScope(shield=True):  # what is kept must be known to be
-            key = await self.store.append(message)
-            self.messages.append(message)
-            self._keys.append(key)
+            async with self._writing:
+                key = await self.store.append(message)
+                self.messages.append(message)
+                self._keys.append(key)
         self._holds_calls = self._holds_calls or _has_calls(message)
 
     async def change(self, message: Message, *, index: int, call: ToolCall) -> None:
@@ -68,20 +71,23 @@ class Transcript:
         What has happened is kept also while the turn is being cancelled.
         """
         with anyio.CancelScope(shield=True):
-            await self.store.save_part(self._key(message), index, call)
-            message.parts[index] = call
+            async with self._writing:
+                await self.store.save_part(self._key(message), index, call)
+                message.parts[index] = call
 
     async def rewrite(self, message: Message) -> None:
         """Keep *message* as it is now; it was kept before with other parts."""
         with anyio.CancelScope(shield=True):
-            await self.store.rewrite(self._key(message), message)
+            async with self._writing:
+                await self.store.rewrite(self._key(message), message)
         self._holds_calls = self._holds_calls or _has_calls(message)
 
     async def replace(self, messages: Sequence[Message]) -> None:
         """Keep *messages* in place of all others."""
         with anyio.CancelScope(shield=True):
-            self._keys = await self.store.replace(messages)
-            self.messages = list(messages)
+            async with self._writing:
+                self._keys = await self.store.replace(messages)
+                self.messages = list(messages)
         self._holds_calls = any(map(_has_calls, messages))
 
     async def close_calls(self, message: Message, *, output: str | None = None) -> None:

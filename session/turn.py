@@ -14,6 +14,7 @@ from ..provider.part import Conversation, Message, Settings, Text, ToolCall
 from .bill import Bill
 from .error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
 from .event import Compacted, TurnEnded, notify
+from .joined import joined
 from .ledger import Ledger
 from .need import Needs
 from .reply_reader import ReplyReader
@@ -172,6 +173,9 @@ class Session:
             StoreError: The store cannot be read or written.
             TimeoutError: The deadline has passed.
         """
+        return await joined(partial(self._turn, prompt, deadline))
+
+    async def _turn(self, prompt: str, deadline: float | None) -> TurnEnded:
         if self._is_busy:
             raise RuntimeError("a turn of this session is running: wait for it, or open another")
         self._is_busy = True

@@ -356,6 +356,20 @@ def test_an_answer_that_cannot_be_written_ends_the_turn_with_an_error(
     assert ran.stderr == "Error: the output cannot be written (No space left on device)\n"
 
 
+@pytest.mark.parametrize("mode", [[], ["--json"], ["--no-stream"]], ids=["text", "json", "held"])
+def test_without_a_stdout_no_turn_is_taken(mode: list[str]) -> None:
+    command = [*SIDESTEP, "run", "hi", "--model", PRIMARY, *mode]
+    ran = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command],
+        env=environment(), stderr=subprocess.PIPE, encoding="utf-8", timeout=60, check=False,
+    )  # fmt: skip
+
+    assert ran.returncode == 2
+    assert ran.stderr == (
+        "Error: stdout is closed, so that nobody would get the answer: leave it open\n"
+    )
+
+
 @pytest.mark.parametrize("command", ["check", "drill --list", "drill auth-401", "--help"])
 def test_a_full_disk_is_named(command: str) -> None:
     with Path("/dev/full").open("w") as full:

@@ -127,6 +127,33 @@ async def test_a_damaged_file_is_left_as_it_is(path: Path) -> None:
     assert path.read_bytes() == data
 
 
+def replaced(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes())
+    other.replace(path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed there")
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(Path.unlink, id="removed"),
+        pytest.param(lambda path: path.rename(path.with_name("x")), id="moved"),
+        pytest.param(replaced, id="replaced"),
+    ],
+)
+async def test_a_file_that_nobody_would_find_again_takes_nothing_more(
+    path: Path, change: Callable[[Path], object]
+) -> None:
+    async with SqliteStore(path) as store:
+        key = await store.append(Message("assistant", [ToolCall("a", "f", {})]))
+        change(path)
+        with pytest.raises(StoreError, match="was removed or replaced while it was open"):
+            await store.save_part(key, 0, ToolCall("a", "f", {}, state="running"))
+        with pytest.raises(StoreError, match="was removed or replaced"):
+            await store.check()
+
+
 async def test_a_file_system_that_is_read_only_is_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import threading
 from collections.abc import Callable
@@ -140,6 +141,47 @@ async def test_what_a_tool_raises_is_told_to_the_model(
     result = await run(later if is_async else raises(error))
 
     assert (result.output, result.is_error) == (told, True)
+
+
+class Unshown:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        pytest.param(Unshown(), "RuntimeError: no text", id="no text"),
+        pytest.param(nested(100_000), "RecursionError: maximum recursion", id="too deep"),
+    ],
+)
+async def test_a_tool_whose_output_cannot_be_shown_is_said_to_have_run(
+    value: object, why: str
+) -> None:
+    result = await run(lambda: value)
+
+    assert result.is_error
+    assert f"It ran to its end, but what it returned cannot be shown ({why}" in str(result.output)
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # on trio only a scope cancels
+async def test_a_tool_that_waits_for_what_was_cancelled_does_not_end_the_turn() -> None:
+    async def waits() -> None:
+        task = asyncio.ensure_future(asyncio.sleep(60))
+        task.cancel()
+        await task
+
+    result = await Tool(waits, name="tool").run({})
+
+    assert result.is_error
+    assert result.output == "'tool' broke off: what it waited for was cancelled."
 
 
 async def test_what_a_tool_raises_is_bounded() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -30,6 +32,7 @@ from sidestep import (
     ToolRunStarted,
     TurnEnded,
 )
+from sidestep.session.transcript import Transcript
 
 from .outage import A, B, Outage
 
@@ -225,6 +228,68 @@ async def test_a_cancelled_tool_is_joined_and_the_conversation_goes_on() -> None
     assert outage.middleware.degraded.snapshot() == {}
 
 
+async def test_of_a_cancelled_eager_answer_a_call_that_had_not_begun_is_not_kept() -> None:
+    tools, closed = Tools(), anyio.Semaphore(0)
+    tools.may_end = anyio.Event()
+
+    def listen(event: Event) -> None:
+        if type(event).__name__ == "ToolCallEnded":
+            closed.release()
+
+    answered = [{"text": "So.", "tool_calls": [WRITE, WRITE]}, DONE]
+    options = {**tools.options, "eager": True}
+    async with Outage({B: answered}, route=B, session=options) as outage:
+        outage.session.on_event = listen
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(outage.session.turn, "Mend it.")
+                await tools.began.wait()
+                await closed.acquire()
+                await closed.acquire()
+                tasks.cancel_scope.cancel()
+        kept = await outage.session.transcript.store.load()
+        await outage.session.turn("Go on.")
+
+    assert calls(answers(outage.session)[0]) == [("write", "interrupted", None)]
+    assert list(kept.values()) == outage.session.conversation.messages[: len(kept)]
+    assert tools.ran == ["write a.py"]
+
+
+class SlowStore(MemoryStore):
+    """A store that takes its time over a call's result."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.may_end = anyio.Event(), anyio.Event()
+
+    async def save_part(self, key: int, index: int, part: Any) -> None:
+        if part.state == "completed":
+            self.began.set()
+            await self.may_end.wait()
+        await super().save_part(key, index, part)
+
+
+async def test_a_result_is_not_undone_by_the_next_call_of_an_eager_answer() -> None:
+    store = SlowStore()
+    transcript = Transcript(store)
+    begun = ToolCall("a", "write", {}, state="running")
+    message = Message("assistant", [begun], route=A, requested=A)
+    await transcript.append(message)
+    ended = replace(begun, state="completed", output="ok")
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(transcript.change, message, index=0, call=ended))
+            await store.began.wait()
+            message.parts.append(ToolCall("b", "write", {}))
+            tasks.start_soon(transcript.rewrite, message)
+            await anyio.wait_all_tasks_blocked()
+            store.may_end.set()
+
+    (kept,) = (await store.load()).values()
+    assert calls(kept) == [("write", "completed", "ok"), ("write", "pending", None)]
+
+
 class FailingStore(MemoryStore):
     """A store that a test breaks."""
 
@@ -256,6 +321,22 @@ async def test_a_tool_whose_call_cannot_be_kept_does_not_run() -> None:
         with pytest.raises(StoreError, match="disk is full"):
             await outage.session.turn("Mend it.")
 
+    assert tools.ran == []
+
+
+async def test_a_call_that_the_store_refused_to_close_is_closed_by_the_next_turn() -> None:
+    tools = Tools()
+    store = FailingStore(fails=lambda what: what.startswith("save"))
+    async with Outage({A: [{"tool_calls": [WRITE]}, DONE]},
+                      session={**tools.options, "store": store}) as outage:  # fmt: skip
+        with pytest.raises(StoreError, match="disk is full"):
+            await outage.session.turn("Mend it.")
+        store.fails = lambda _what: False
+        await outage.session.turn("Go on.")
+
+    kept = [*(await store.load()).values()]
+    assert calls(kept[1]) == [("write", "interrupted", None)]
+    assert kept == outage.session.conversation.messages
     assert tools.ran == []
 
 
@@ -355,6 +436,23 @@ async def test_a_conversation_that_is_too_long_is_summarised_and_goes_on() -> No
     assert "It read." in last
     assert "Mend it." in last
     assert [len(calls(m)) for m in answers(outage.session)] == [1, 0]
+
+
+async def test_a_summary_that_fails_ends_the_turn_and_leaves_the_conversation() -> None:
+    long = {"status": 400, "body": {"error": {"message": "x", "code": "context_length_exceeded"}}}
+    down = {"status": 503, "times": 2}
+    tools = Tools()
+    answered = [{"tool_calls": [READ]}, {"tool_calls": [READ]}, long, down, DONE]
+    options = {**tools.options, "compact": Summary(keep=1)}
+    async with Outage({A: answered, B: down}, session=options, maxFallbackAttempts=1) as outage:
+        with pytest.raises(StepFailed, match="503"):
+            await outage.session.turn("Mend it.")
+        kept = list(outage.session.conversation.messages)
+
+    assert [len(calls(m)) for m in answers(outage.session)] == [1, 1, 0]
+    assert kept == [*(await outage.session.transcript.store.load()).values()]
+    assert not of(outage.events, Compacted)
+    assert tools.ran == ["read a.py", "read a.py"]
 
 
 async def test_without_a_way_to_shorten_it_a_conversation_that_is_too_long_ends_the_turn() -> None:
