@@ -146,8 +146,8 @@ class SessionFile:
         """Make sure that the file is the one that others find: one removed can still be written."""
         if _place(self._path) != self._place:
             raise StoreError(
-                f"session file {self._path!r} was removed or replaced while it was open; what "
-                "comes now would be lost, and is not kept: leave the file where it is, and begin anew"
+                f"session file {self._path!r} was removed or replaced while it was open, "
+                "so that what comes now would be lost: leave the file where it is, and begin anew"
             )
 
     @contextmanager

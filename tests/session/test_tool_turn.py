@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import anyio
+import anyio.from_thread
+import anyio.lowlevel
 import pytest
 
 from sidestep import (
@@ -253,6 +256,73 @@ async def test_of_a_cancelled_eager_answer_a_call_that_had_not_begun_is_not_kept
     assert calls(answers(outage.session)[0]) == [("write", "interrupted", None)]
     assert list(kept.values()) == outage.session.conversation.messages[: len(kept)]
     assert tools.ran == ["write a.py"]
+
+
+class CancelledStore(MemoryStore):
+    """A store while whose write asyncio itself cancels the turn."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__()
+        self.at = at
+
+    async def append(self, message: Message) -> int:
+        key = await super().append(message)
+        await self._cancel(f"append {message.role}")
+        return key
+
+    async def save_part(self, key: int, index: int, part: Any) -> None:
+        await super().save_part(key, index, part)
+        await self._cancel(f"save {part.state}")
+
+    async def _cancel(self, what: str) -> None:
+        if what == self.at:
+            self.at = ""
+            self.turn.cancel()
+            for _ in range(3):
+                await anyio.lowlevel.checkpoint()
+
+    turn: asyncio.Task[TurnEnded]
+
+
+@pytest.mark.parametrize(
+    ("at", "ran", "kept"),
+    [
+        pytest.param("append user", [], None, id="the prompt"),
+        pytest.param("append assistant", [], "interrupted", id="the answer"),
+        pytest.param("save running", [], "interrupted", id="what begins"),
+        pytest.param("save completed", ["write a.py"], "completed", id="a result"),
+    ],
+)
+async def test_a_write_is_known_to_be_done_though_asyncio_cancels_its_task(
+    at: str, ran: list[str], kept: str | None
+) -> None:
+    tools, store = Tools(), CancelledStore(at)
+    options = {**tools.options, "store": store}
+    async with Outage({A: [{"tool_calls": [WRITE]}, DONE]}, session=options) as outage:
+        store.turn = asyncio.create_task(outage.session.turn("Mend it."))
+        with anyio.fail_after(5), pytest.raises(asyncio.CancelledError):
+            await store.turn
+        messages = list(outage.session.conversation.messages)
+
+        assert [*(await store.load()).values()] == messages
+        assert tools.ran == ran
+        states = [call[1] for m in messages for call in calls(m)]
+        assert states == ([] if kept is None else [kept])
+        assert outage.middleware.degraded.snapshot() == {}
+
+
+async def test_a_plain_tool_is_joined_though_asyncio_cancels_its_task() -> None:
+    def write(path: str) -> str:
+        """Write a file."""
+        anyio.from_thread.run_sync(turn.cancel)
+        return f"wrote {path}"
+
+    async with Outage({A: [{"tool_calls": [WRITE]}, DONE]}, session={"tools": [write]}) as outage:
+        turn = asyncio.create_task(outage.session.turn("Mend it."))
+        with anyio.fail_after(5), pytest.raises(asyncio.CancelledError):
+            await turn
+
+        assert calls(answers(outage.session)[0]) == [("write", "completed", "wrote a.py")]
 
 
 class SlowStore(MemoryStore):
