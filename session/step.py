@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NoReturn, Self, TypeVar, assert_never
+from typing import TYPE_CHECKING, Self, TypeVar, assert_never
 
 import anyio
 import anyio.lowlevel
@@ -13,10 +13,10 @@ import anyio.lowlevel
 from ..provider.failure import Failure, FailureKind
 from .attempt import Attempt
 from .decision import Limits, Repair, Retry, Standing, Stop, Swap, decide, is_of_a_route
-from .degraded import reachable
 from .herald import Herald
 from .past import pin
 from .story import nobody_fits, past_deadline, what_to_raise
+from .walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..provider.route import Route
     from .config import FallbackConfig
     from .decision import Decision
-    from .degraded import Candidate
     from .event import Listener
     from .herald import Verdict
     from .middleware import Sidestep
@@ -44,7 +43,6 @@ class Step:
         requested: The route that the agent asked for.
         route: The route that answered; *requested* until one has, and if none does.
         attempts: Every attempt so far, in order.
-        skipped: Routes that were passed over, and why.
         retries: Further attempts on the present route so far.
         swaps: Moves to another route so far.
         limits: What the configuration allows.
@@ -57,7 +55,6 @@ class Step:
         "_clock",
         "_config",
         "_course",
-        "_current",
         "_deadline_at",
         "_is_over",
         "_middleware",
@@ -66,8 +63,7 @@ class Step:
         "_pin",
         "_repair",
         "_repaired",
-        "_serves",
-        "_tried",
+        "_walk",
         "attempts",
         "degraded",
         "herald",
@@ -76,7 +72,6 @@ class Step:
         "requested",
         "retries",
         "route",
-        "skipped",
         "swaps",
     )
 
@@ -100,7 +95,6 @@ class Step:
         self._clock = middleware.clock
         self.degraded = middleware.degraded
         self._config: FallbackConfig | None = config
-        self._serves = serves
         self._repair = repair
         self._past = past
         self._pin: Pin | None = None
@@ -115,18 +109,21 @@ class Step:
         self.retries = 0
         requested = course.requested
         self._course = course
-        self._tried = {requested}
-        self._current = requested
+        self._walk = Walk(course, self.degraded, self.herald, serves)
         self.number = number
         self.requested = requested
         self.route = requested
-        self.skipped: dict[Route, str] = {}
         self.attempts: list[Attempt] = []
         self.swaps = 0
 
     def __repr__(self) -> str:
         state = "ended" if self._is_over else "running"
         return f"<Step {self.number} {state} route={str(self.route)!r} attempts={self.attempts!r}>"
+
+    @property
+    def skipped(self) -> Mapping[Route, str]:
+        """Routes that were passed over, and why."""
+        return self._walk.skipped
 
     def __aiter__(self) -> Self:
         if self._is_over:
@@ -167,64 +164,20 @@ class Step:
         if self._course.swaps != self.limits.swaps and self._config is not None:
             self.limits = replace(self.limits, swaps=self._course.swaps)
         self._pin = pin(self._past, self._config)
+        fits = True
         if self._pin is not None and self._past is not None:
-            self._current = self._past.route or self.requested
-            if why := self._course.unfit.get(self._current):
-                self._nobody_fits({self._current: why})
+            fits = self._walk.stay(self._past.route or self.requested)
         elif self._config is not None:
-            self._current = self._first()
-        self._tried = {self._current}
-        self.herald.step_started(self.requested, self._current)
-        if self._current == self.requested:
-            return
-        for route in self._walk() if self._pin is None else [self.requested]:
-            if route == self._current:
-                break
-            is_degraded = self.degraded.is_degraded(route)
-            self._skip(route, self._unfit(route) or ("degraded" if is_degraded else "probed"))
-
-    def _first(self) -> Route:
-        """Return the route to start on: the requested one, unless another would do better.
-
-        Raises:
-            FallbackExhausted: No route can take the step at all.
-        """
-        course = self._course
-        if not course.unfit:
-            return self.degraded.healthy(self.requested, course.siblings, self._unfit)
-        unfit = {route: self._unfit(route) for route in self._walk()}
-        fit = [route for route, why in unfit.items() if why is None]
-        if not fit:
-            self._nobody_fits({route: why for route, why in unfit.items() if why is not None})
-        # Failing an available one it is the first, degraded as it is.
-        return next(filter(self.degraded.is_available, fit), fit[0])
-
-    def _walk(self) -> list[Route]:
-        """Return the routes that this step can come to, the requested one first."""
-        return [self.requested, *reachable(self.requested, self._course.siblings)]
-
-    def _nobody_fits(self, unfit: Mapping[Route, str]) -> NoReturn:
-        for route, why in unfit.items():
-            self._skip(route, why)
-        error = nobody_fits(self)
-        self._end(_describe(error))
-        raise error
-
-    def _unfit(self, route: Route) -> str | None:
-        """Say why *route* cannot take this step; None: it can."""
-        why = self._course.unfit.get(route)
-        if why is None and self._serves is not None and not self._serves(route):
-            return "not served"
-        return why
-
-    def _skip(self, route: Route, why: str) -> None:
-        """Note that *route* was passed over."""
-        self.skipped[route] = why
-        if self.herald.is_heard:
-            self.herald.skipped(route, why)
+            fits = self._walk.start()
+        if not fits:
+            error = nobody_fits(self)
+            self._end(_describe(error))
+            raise error
+        self.herald.step_started(self.requested, self._walk.route)
+        self._walk.tell_start(is_held=self._pin is not None)
 
     def _attempt(self, *, waited: float) -> Attempt:
-        attempt = Attempt(self, self._current, len(self.attempts) + 1, waited)
+        attempt = Attempt(self, self._walk.route, len(self.attempts) + 1, waited)
         self.attempts.append(attempt)
         return attempt
 
@@ -254,7 +207,7 @@ class Step:
         """Ask the agent for the next attempt; what it raises is no attempt's failure."""
         try:
             if self._before_attempt is not None:
-                self._before_attempt(self._current)
+                self._before_attempt(self._walk.route)
             if self.attempts:
                 self._check_deadline()
         except BaseException as error:
@@ -320,9 +273,7 @@ class Step:
             case Stop():
                 self._cool(attempt, failure, decision.cooldown)
                 if self.swaps < self.limits.swaps:
-                    for route, why in self._candidate().skipped:
-                        if route in self._course.unfit:
-                            self._skip(route, why)
+                    self._walk.end()
             case _:
                 assert_never(decision)
         tool = attempt.tool if is_unsafe else self._pinned_tool(decision)
@@ -336,7 +287,7 @@ class Step:
         """Ask the rule; *is_last*: as if every retry and swap were spent."""
         limits = self.limits
         rng = self._middleware.rng
-        candidate = self._candidate()
+        candidate = self._walk.candidate()
         standing = Standing(
             backoff=self._middleware.policy.backoff(self.retries + 1, rng),
             retries=limits.retries if is_last else self.retries,
@@ -372,43 +323,30 @@ class Step:
 
     def _change_for(self, failure: Failure) -> str | None:
         """Ask the agent, once on each route, what it can change after *failure*."""
-        if self._repair is None or failure.cure is None or self._current in self._repaired:
+        if self._repair is None or failure.cure is None or self._walk.route in self._repaired:
             return None
-        self._repaired.add(self._current)
+        self._repaired.add(self._walk.route)
         try:
             return self._repair(failure)
         except Exception:
             _logger.exception("`repair` raised after %s", failure.kind)
             return None
 
-    def _candidate(self) -> Candidate:
-        course = self._course
-        return self.degraded.candidate(
-            self._current,
-            course.siblings,
-            tried=self._tried,
-            unfit=self._unfit,
-            returns=course.returns,
-        )
-
     def _retry(self, decision: Retry, failure: Failure) -> None:
         self.retries += 1
         self._next = decision
-        self.herald.retrying(self, self._current, decision, failure)
+        self.herald.retrying(self, self._walk.route, decision, failure)
 
     def _mend(self, decision: Repair, failure: Failure) -> None:
         self._next = decision
-        self.herald.repaired(self, self._current, decision, failure)
+        self.herald.repaired(self, self._walk.route, decision, failure)
 
     def _swap(self, decision: Swap, failure: Failure) -> None:
         self.swaps += 1
         self.retries = 0
         self._next = decision
-        for route, why in self._candidate().skipped:
-            self._skip(route, why)
-        left, self._current = self._current, decision.sibling
-        self._tried.add(self._current)
-        self.herald.swapped(self, left, self._current, failure)
+        left = self._walk.move(decision.sibling)
+        self.herald.swapped(self, left, decision.sibling, failure)
 
     def _cool(self, attempt: Attempt, failure: Failure, cooldown: float | None) -> None:
         """Degrade the route of *attempt*, unless *cooldown* is None, and settle its probe."""
