@@ -15,7 +15,7 @@ from .raw_answer import RawAnswer, refuse_misplaced
 from .reader import parser_of
 from .refusal import name_refusal
 from .vendor import vendor_named, vendor_of
-from .wire import mapping, read_json, write_json
+from .wire import is_json, mapping, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -259,12 +259,4 @@ def _events(recorded: Recorded, parser: SseParser | RawJsonParser) -> Iterator[E
     for block in recorded.blocks:
         yield from parser.feed(block)
     # What is no JSON was cut, and the end judges that.
-    yield from (event for event in parser.flush() if _is_json(event[1]))
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        read_json(data)
-    except ValueError:
-        return False
-    return True
+    yield from (event for event in parser.flush() if is_json(event[1]))

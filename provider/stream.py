@@ -10,7 +10,7 @@ from .error import ProviderError
 from .failure import Failure, FailureKind, Stage
 from .foreign import classify_exception
 from .reader import DECODERS, parser_of
-from .wire import read_json
+from .wire import is_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -129,7 +129,7 @@ class Stream:
         """
         try:
             for name, data in self.parser.flush():
-                if _is_json(data):  # what is not was cut
+                if is_json(data):  # what is not was cut
                     late += self._decode(name, data)
             late += self.decoder.end(is_clean=broken is None)
         except ProviderError as error:
@@ -166,11 +166,3 @@ def _cut(failure: Failure, broken: Failure) -> Failure:
     failure.message = f"{failure.message}: {broken.message}"
     failure.code, failure.cause = broken.code, broken.cause
     return failure
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        read_json(data)
-    except ValueError:
-        return False
-    return True

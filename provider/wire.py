@@ -97,6 +97,15 @@ def read_json(data: bytes | str) -> Any:
         return from_json(text.encode("utf-8", "replace"))
 
 
+def is_json(data: bytes) -> bool:
+    """Say whether *data* is JSON; an event that was cut is not."""
+    try:
+        read_json(data)
+    except ValueError:
+        return False
+    return True
+
+
 def write_json(value: object) -> bytes:
     """Spell *value* for a request; half a surrogate pair in it becomes a question mark."""
     try:

@@ -260,6 +260,7 @@ __all__ = [
     "ToolRunStarted",
     "TurnEnded",
     "Waiting",
+    "failure_to_json",
     "notify",
     "to_json",
 ]
@@ -281,7 +282,7 @@ def to_json(event: Event) -> dict[str, Any]:
 
 def _value_to_json(value: object) -> object:
     if isinstance(value, Failure):
-        return _failure_to_json(value)
+        return failure_to_json(value)
     if isinstance(value, list):  # what a tool said, with pictures in it
         from ..provider.conversation import part_to_json
 
@@ -289,7 +290,8 @@ def _value_to_json(value: object) -> object:
     return value
 
 
-def _failure_to_json(failure: Failure) -> dict[str, Any]:
+def failure_to_json(failure: Failure) -> dict[str, Any]:
+    """Return what *failure* says of itself as plain data."""
     return {
         "kind": failure.kind,
         "status": failure.status,

@@ -19,6 +19,7 @@ from ..provider.route import Route
 from ..provider.secret import without_keys
 from .console import printable
 from .decision import Retry, Standing, Stop, Swap, decide
+from .event import failure_to_json
 from .middleware import Sidestep
 
 if TYPE_CHECKING:
@@ -116,18 +117,8 @@ def _answer(decoder: Decoder) -> dict[str, Any]:
 def _described(outcome: Outcome) -> dict[str, Any]:
     failure = outcome.failure
     assert failure is not None  # noqa: S101 - the caller has looked
-    return {
-        "kind": failure.kind,
-        "status": failure.status,
-        "code": failure.code,
-        "message": failure.message,
-        "retry_after": failure.retry_after,
-        "reset_at": failure.reset_at and failure.reset_at.isoformat(),
-        "stage": failure.stage,
-        "delivered": outcome.has_shown,
-        "because": failure.because,
-        "request_id": failure.request_id,
-    }
+    told = failure_to_json(failure)
+    return told | {"delivered": outcome.has_shown, "because": failure.because}
 
 
 def _decided(failure: Failure, middleware: Sidestep, route: Route | None) -> dict[str, Any]:
