@@ -39,6 +39,7 @@ class ReplyReader:
         self._eager = eager
         self._turn = anyio.Lock()  # of tools that may not run beside another
         self._failures: list[Exception] = []
+        self._begun: list[tuple[ToolCall, int]] = []  # as they came; where the message has them
 
     async def read(self, reply: Reply, attempt: Attempt, tell: Callable[[Event], None]) -> None:
         """Read one attempt to its end; what it shows is told as it comes.
@@ -115,11 +116,12 @@ class ReplyReader:
     ) -> None:
         """Keep the call that was closed, with the reasoning that led to it, and begin its tool."""
         message, parts = self._message, reply.parts
-        known = {id(part) for part in message.parts} | {_call_id(part) for part in message.parts}
+        begun = [call for call, _ in self._begun]
         for part in parts:
             if isinstance(part, Reasoning) and part.complete and not self.has_run:
                 message.parts.append(part)
-            if isinstance(part, ToolCall) and part.id == delta.id and part.id not in known:
+            if isinstance(part, ToolCall) and part.id == delta.id and part not in begun:
+                self._begun.append((part, len(message.parts)))
                 message.parts.append(part)
                 break
         else:
@@ -142,14 +144,24 @@ class ReplyReader:
             self._failures.append(error)
 
     def _with_results(self, parts: Iterable[Part]) -> list[Part]:
-        """Return *parts* with what the tools said that have run by now."""
-        ran = {part.id: part for part in self._message.parts if isinstance(part, ToolCall)}
-        return [ran.get(_call_id(part), part) for part in parts]
+        """Return *parts* with what the tools said that have run by now.
+
+        A call that came twice is one call. Of two that share no more than their id, as some
+        providers number them, each has its own result.
+        """
+        made: list[Part] = []
+        calls: list[ToolCall] = []
+        for part in parts:
+            if isinstance(part, ToolCall):
+                if part in calls:
+                    continue
+                calls.append(part)
+            made.append(self._ran(part))
+        return made
+
+    def _ran(self, part: Part) -> Part:
+        return next((self._message.parts[at] for call, at in self._begun if call == part), part)
 
 
 def _has_not_begun(part: Part) -> bool:
     return isinstance(part, ToolCall) and part.state == "pending"
-
-
-def _call_id(part: Part) -> str:
-    return part.id if isinstance(part, ToolCall) else ""

@@ -23,6 +23,7 @@ from sidestep import (
     PartsRetracted,
     ProviderError,
     Reasoning,
+    Route,
     RouteDegraded,
     Session,
     StepFailed,
@@ -229,6 +230,34 @@ async def test_a_cancelled_tool_is_joined_and_the_conversation_goes_on() -> None
     assert ended.text == "Done."
     assert tools.ran == ["write a.py"]
     assert outage.middleware.degraded.snapshot() == {}
+
+
+@pytest.mark.parametrize("route", [A, B], ids=["chat", "anthropic"])
+@pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
+async def test_a_call_that_comes_twice_is_run_once(route: Route, *, eager: bool) -> None:
+    """As agno#2336."""
+    tools = Tools()
+    twice = {"tool_calls": [{"id": "toolu_1", **WRITE}, {"id": "toolu_1", **WRITE}]}
+    options = {**tools.options, "eager": eager}
+    async with Outage({route: [twice, DONE]}, route=route, session=options) as outage:
+        await outage.session.turn("Mend it.")
+
+    assert tools.ran == ["write a.py"]
+    assert calls(answers(outage.session)[0]) == [("write", "completed", "write a.py: ok")]
+
+
+@pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
+async def test_two_calls_of_one_id_have_each_its_own_result(*, eager: bool) -> None:
+    tools = Tools()
+    other = {"name": "write", "input": {"path": "b.py"}}
+    both = {"tool_calls": [{"id": "call_1", **WRITE}, {"id": "call_1", **other}]}
+    options = {**tools.options, "eager": eager}
+    async with Outage({A: [both, DONE]}, session=options) as outage:
+        await outage.session.turn("Mend it.")
+
+    assert tools.ran == ["write a.py", "write b.py"]
+    outputs = [call[2] for call in calls(answers(outage.session)[0])]
+    assert outputs == ["write a.py: ok", "write b.py: ok"]
 
 
 async def test_of_a_cancelled_eager_answer_a_call_that_had_not_begun_is_not_kept() -> None:
@@ -506,6 +535,20 @@ async def test_a_conversation_that_is_too_long_is_summarised_and_goes_on() -> No
     assert "It read." in last
     assert "Mend it." in last
     assert [len(calls(m)) for m in answers(outage.session)] == [1, 0]
+
+
+async def test_a_summary_is_asked_for_elsewhere_where_its_route_fails() -> None:
+    """As the change log of claude-code: compaction during an overload."""
+    long = {"status": 400, "body": {"error": {"message": "x", "code": "context_length_exceeded"}}}
+    tools = Tools()
+    answered = [{"tool_calls": [READ]}, {"tool_calls": [READ]}, long, {"status": 503}]
+    options = {**tools.options, "compact": Summary(keep=1)}
+    async with Outage({A: answered, B: [{"text": "It read."}, DONE]}, session=options) as outage:
+        ended = await outage.session.turn("Mend it.")
+
+    assert (ended.text, ended.route) == ("Done.", B)
+    assert outage.asked == [A, A, A, A, B, B]
+    assert len(of(outage.events, Compacted)) == 1
 
 
 async def test_a_summary_that_fails_ends_the_turn_and_leaves_the_conversation() -> None:
