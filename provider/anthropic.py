@@ -70,6 +70,11 @@ class _Block:
             return None
         return Reasoning(text, signature=signature, redacted=self.redacted)
 
+    def repeats(self, other: _Block) -> bool:
+        """Say whether this call, which is closed, is the *other* once more."""
+        mine = self.id, self.name, self.input
+        return other is not self and mine == (other.id, other.name, other.input)
+
     def close(self) -> Sequence[Delta]:
         """Take note that nothing more comes of it."""
         if self.is_closed:
@@ -155,7 +160,7 @@ class Decoder:
         if kind is not None:
             raise verdict.failed_stop(kind, self._stop or "", self._detail)
         calls = [block for block in self._order if block.kind == "tool_use"]
-        deltas = [delta for call in calls for delta in call.close()]
+        deltas = [delta for call in calls for delta in self._close(call)]
         if self._stop not in _CUT:
             for call in calls:
                 if call.input is None:
@@ -207,7 +212,7 @@ class Decoder:
             return self._start(value.get("index"), value["content_block"])
         if kind == "content_block_stop":
             block = self._at.get(value.get("index"))
-            return _NOTHING if block is None else block.close()
+            return _NOTHING if block is None else self._close(block)
         if kind == "message_delta":
             self._note_stop(value)
         elif kind == "message_stop":
@@ -237,6 +242,14 @@ class Decoder:
         block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
         self._unshown(block.signature, content.get("signature"))
         return block.add(content.get(kind))
+
+    def _close(self, block: _Block) -> Sequence[Delta]:
+        """Close *block*; a call that comes whole a second time is not another one."""
+        deltas = block.close()
+        if deltas and any(block.repeats(other) for other in self._order):
+            self._order = [other for other in self._order if other is not block]
+            return _NOTHING
+        return deltas
 
     def _open(self, index: object, block: _Block) -> _Block:
         self._at[index] = block

@@ -164,7 +164,7 @@ class Crossing:
             self._note("changed", f"name {call.name!r} to {name!r}", "so it may stand here", index)
         if call.output is None:
             self._note("made", "result", f"the call is {call.state}, and must have one", index)
-        signature = (is_own and self._signs_parts and call.signature) or None
+        signature = (is_own and self._target.signs_calls and call.signature) or None
         if call.signature and signature is None:
             self._note("dropped", "signature of a call", _foreign(is_own), index)
         result = result_of(call, self._target)

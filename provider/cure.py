@@ -71,7 +71,7 @@ def _changes(target: Target, cure: Cure) -> dict[str, Any]:
     """Return the facts about *target* that turned out to be otherwise."""
     match cure.change:
         case Change.DROP_REASONING:
-            return {"proof": "none"}
+            return {"proof": "none", "signs_calls": False}
         case Change.THINKING_OFF:
             return {"thinking": "none"}
         case Change.THINK_ADAPTIVELY:

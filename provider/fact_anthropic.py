@@ -35,8 +35,9 @@ REJECTED = (
     # How DeepSeek and Moonshot ask for the thinking that they themselves sent.
     r"(?:The )?`?content\[\]\.thinking`? in the thinking mode must be passed back",
 )
-_REJECTED_FIELDS = (
-    r"[\w.\[\]]{1,80}\.signature(?:\.str)?: (?:Input should be a valid string|Field required)",
+REJECTED_FIELDS = (
+    r"(?:[\w.*\[\]]{1,80}\.)?signature(?:\.str)?: "
+    r"(?:Input should be a valid string|Field required)",
     r"[\w.\[\]]{1,80}\.tool_use\.id: (?:String should match pattern|String should have at most)",
     r"[\w.\[\]]{1,80}\.tool_use_id: (?:String should match pattern|String should have at most)",
 )
@@ -80,7 +81,7 @@ ANTHROPIC = Facts(
         ),
         fact(K.HISTORY_REJECTED, seen={"error_code": "thread_"}),
         *facts(K.HISTORY_REJECTED, *(PLACE + text for text in REJECTED), type=_BAD),
-        *facts(K.HISTORY_REJECTED, *_REJECTED_FIELDS, type=_BAD),
+        *facts(K.HISTORY_REJECTED, *REJECTED_FIELDS, type=_BAD),
     ),
     filter=(
         fact(

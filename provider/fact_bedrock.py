@@ -10,23 +10,32 @@ Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStre
 from __future__ import annotations
 
 from .fact import Facts, fact, facts, stands_for
+from .fact_anthropic import PLACE, REJECTED_FIELDS
+from .fact_anthropic import REJECTED as REJECTED_BY_CLAUDE
 from .failure import FailureKind as K
+
+_MODEL = r"(?:The model returned the following errors: )?"
+REJECTED = (
+    r"Expected toolResult blocks at messages",
+    r"The number of toolResult blocks at messages",
+    r"The tool(?:Use|Result) blocks at \S{1,80} contain duplicate Ids",
+    r"The text field in the ContentBlock object at [^ ]{1,80} is blank",
+)
 
 BEDROCK = Facts(
     money=(fact(K.QUOTA, type="ServiceQuotaExceededException"),),
     overflow=facts(
         K.CONTEXT_OVERFLOW,
-        r"(?:The model returned the following errors: )?Input is too long for requested model",
-        r"(?:The model returned the following errors: )?prompt is too long: \d",
-        r"(?:The model returned the following errors: )?input length and `max_tokens` exceed",
+        _MODEL + r"Input is too long for requested model",
+        _MODEL + r"prompt is too long: \d",
+        _MODEL + r"input length and `max_tokens` exceed",
         status="400 413 none",  # never a 429, whose wording is much the same
     ),
     history=facts(
         K.HISTORY_REJECTED,
-        r"Expected toolResult blocks at messages",
-        r"The number of toolResult blocks at messages",
-        r"The text field in the ContentBlock object at [^ ]{1,80} is blank",
-        r"(?:The model returned the following errors: )?[\w.\[\]]{1,80}: Invalid `signature` in",
+        *REJECTED,
+        *(_MODEL + PLACE + text for text in REJECTED_BY_CLAUDE),
+        *(_MODEL + text for text in REJECTED_FIELDS),
         status="400 none",
     ),
     other=(

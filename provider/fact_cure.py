@@ -24,8 +24,15 @@ _C = Change
 
 _NAMED = r"[`'\"]?(?P<detail>[A-Za-z][\w.[\]]{0,60})[`'\"]?"
 
-_THOUGHTS = frozenset({"reasoning_content", "reasoning_details"})
-"""Where reasoning stands in a message; a refusal that names one means all of them."""
+_OF_FIELD = {
+    "reasoning_content": _C.DROP_REASONING_TEXT,
+    "reasoning_details": _C.DROP_REASONING_TEXT,
+    "extra_content": _C.DROP_REASONING,
+    "thought_signature": _C.DROP_REASONING,
+    "thoughtSignature": _C.DROP_REASONING,
+    "cache_control": _C.UNMARK,
+}
+"""Fields within a message; a refusal that names one means it wherever it stands."""
 
 _NEEDED = frozenset(
     {"model", "messages", "input", "contents", "system", "instructions", "tools", "stream"}
@@ -53,6 +60,8 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
         _C.DROP_REASONING,
         r"encrypted content [^\n]{0,400}could not be (?:verified|decrypted|parsed)",
     ),
+    (_C.DROP_REASONING, r"Could not decrypt the provided encrypted_content"),
+    (_C.DROP_REASONING, r"Could not decode the compaction blob"),
     (_C.DROP_REASONING, r"was provided without its required (?:following item|'reasoning' item)"),
     (_C.DROP_REASONING, r"Item with id '[^']{1,80}' not found"),
     (_C.DROP_REASONING, r"Expected an ID that begins with "),
@@ -78,6 +87,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.REWRITE_IDS, r"Invalid 'messages\[\d+\]\.(?:tool_calls\[\d+\]\.id|tool_call_id)'"),
     (_C.REWRITE_IDS, r"Invalid 'input\[\d+\]\.call_id'"),
     (_C.REWRITE_IDS, r"Duplicate (?:tool_call_id|value for 'messages\[\d+\]\.tool_calls)"),
+    (_C.REWRITE_IDS, r"tool(?:Use|Result) blocks at \S{1,80} contain duplicate Ids"),
     (_C.REWRITE_IDS, r"Tool call id [^\n]{0,120}with a length of 9"),
     (_C.BRIDGE_RESULTS, r"Unexpected role 'user' after role 'tool'"),
     (_C.CLOSE_CALLS, r"`tool_use` ids were found without|unexpected `tool_use_id`"),
@@ -156,8 +166,9 @@ def _named(change: Change, detail: str) -> Iterator[Cure]:
     if change is not Change.OMIT:
         yield Cure(change, detail)
         return
-    first, *_, last = re.split(r"[.[\]]+", f"{detail}.{detail}")
-    if last in _THOUGHTS:
-        yield Cure(Change.DROP_REASONING_TEXT)
-    elif first and first not in _NEEDED:
+    names = re.split(r"[.[\]]+", detail)
+    of_field = next((_OF_FIELD[name] for name in names if name in _OF_FIELD), None)
+    if of_field is not None:
+        yield Cure(of_field)
+    elif names[0] and names[0] not in _NEEDED:
         yield Cure(change, detail)

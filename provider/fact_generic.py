@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from .duration import WAIT
 from .fact import Facts, fact, facts
-from .fact_anthropic import PLACE
+from .fact_anthropic import PLACE, REJECTED_FIELDS
 from .fact_anthropic import REJECTED as REJECTED_BY_CLAUDE
+from .fact_bedrock import REJECTED as REJECTED_BY_BEDROCK
 from .fact_chat import REASONING
 from .fact_gemini import REJECTED as REJECTED_BY_GEMINI
 from .fact_openai import OVERFLOW, REJECTED, SUSPECTED, TOO_LARGE, WAITS
@@ -23,6 +24,7 @@ from .failure import FailureKind as K
 _GATEWAY = r"(?:litellm\.\w{1,60}: |\w{1,60}Exception - |<400> |InternalError\.[\w.]{1,60}: ){0,4}"
 
 # These wordings are telling enough to be known after a few words of a gateway.
+_REJECTED = (*REJECTED, *REJECTED_BY_GEMINI, *REJECTED_BY_BEDROCK, *REJECTED_FIELDS)
 _NET = r"(?![^\n]{0,300}(?:rate limit|too many requests|throttl))[^\n]{0,120}?"
 _TELLING = (
     r"exceeds the available context size",  # llama.cpp
@@ -81,7 +83,7 @@ GENERIC = Facts(
     ),
     history=facts(
         K.HISTORY_REJECTED,
-        *(_GATEWAY + text for text in (*REJECTED, *REJECTED_BY_GEMINI)),
+        *(_GATEWAY + text for text in _REJECTED),
         *(_GATEWAY + PLACE + text for text in REJECTED_BY_CLAUDE),
         REASONING,
         _GATEWAY + r"Tool call id was ",

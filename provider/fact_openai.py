@@ -102,7 +102,12 @@ OVERFLOW = (
 REJECTED = (
     r"Item '[^']{1,80}' of type '\w{1,40}' was provided without its required",
     r"Item with id '[^']{1,80}' not found",
-    r"The encrypted content (?:\S{1,300} |for item \S{1,80} )?could not be verified",
+    r"(?:The e|E)ncrypted content (?:\S{1,300} |for item \S{1,80} )?could not be "
+    r"(?:verified|decrypted)",
+    # xAI's own, the second also of reasoning: github.com/NousResearch/hermes-agent/issues/32617
+    # and github.com/chenyme/grok2api/issues/688.
+    r"Could not decrypt the provided encrypted_content",
+    r"Could not decode the compaction blob",
     r"No tool (?:output|call) found for ",
     r"An assistant message with 'tool_calls' must be followed by tool messages",
     r"Invalid parameter: messages with role 'tool' must be a response",

@@ -80,6 +80,10 @@ class _Call:
     input: dict[str, Any]
     signature: str | None
 
+    def repeats(self, other: _Call) -> bool:
+        """Say whether this is the *other* once more."""
+        return (self.id, self.name, self.input) == (other.id, other.name, other.input)
+
     def part(self, *, complete: bool) -> Part:
         return ToolCall(self.id, self.name, self.input, signature=self.signature)
 
@@ -234,6 +238,9 @@ class Decoder:
             self.unshown += 1
             return
         made = _Call(string(call.get("id")) or new_call_id(), name, arguments, signature)
+        if any(made.repeats(other) for other in self._order if isinstance(other, _Call)):
+            self.unshown += 1
+            return
         self._order.append(made)
         yield ToolCallStarted(made.id, name)
         yield ToolCallEnded(made.id, name, arguments)

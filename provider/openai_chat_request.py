@@ -161,11 +161,14 @@ def _chunk(part: Text | Reasoning) -> dict[str, Any]:
 
 def _call(call: ToolCall) -> dict[str, Any]:
     arguments = write_json(call.input).decode()
-    return {
+    spelled: dict[str, Any] = {
         "id": call.id,
         "type": "function",
         "function": {"name": call.name, "arguments": arguments},
     }
+    if call.signature:
+        spelled["extra_content"] = {"google": {"thought_signature": call.signature}}
+    return spelled
 
 
 def _result(output: Output | None, target: Target) -> str | list[dict[str, Any]]:

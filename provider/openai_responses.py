@@ -198,6 +198,9 @@ class Decoder:
         if item.is_done:
             return _NOTHING
         deltas = item.close(fields)
+        if any(item.repeats(other) for other in self._order):
+            self._order = [other for other in self._order if other is not item]
+            return _NOTHING
         if item.encrypted and not deltas:
             self.unshown += 1
         return deltas

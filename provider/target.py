@@ -53,6 +53,7 @@ class Target:
         vendor: Whose API it is; see `vendor_of`.
         proof: In what form its own reasoning goes back.
         is_chained: Its reasoning is good only after all the reasoning that came before.
+        signs_calls: The signature of its own call goes back on it.
         missing_signature: Stands on a call for the signature that it must have and has not;
             None where no call must have one.
         missing_reasoning: Stands for the reasoning that a message must have and has not; None
@@ -85,6 +86,7 @@ class Target:
     vendor: str
     proof: Proof = "none"
     is_chained: bool = False
+    signs_calls: bool = False
     missing_signature: str | None = None
     missing_reasoning: str | None = None
     reasons_before_calls: bool = True
@@ -190,6 +192,7 @@ def _gemini(target: Target) -> Target:
     return replace(
         target,
         proof="signature",
+        signs_calls=True,
         missing_signature=PLACEHOLDER_SIGNATURE if is_third else None,
         ids=LONG_IDS,
         names=GEMINI_NAMES,
@@ -231,6 +234,8 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
     "moonshot": {"proof": "text", "ids": KIMI_IDS, "omitted": _ONE_BY_ONE},
     "minimax": {"proof": "text", "is_plain": True, "omitted": _AS_IT_LIKES},
 }
+_SIGNING: Mapping[str, Any] = {"signs_calls": True}
+"""What all others take: behind them may be a Gemini, which refuses its calls without that."""
 """How the dialects of Chat Completions differ in what they take.
 
 Source: the vendors' own references, and what they answered in
@@ -254,6 +259,9 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
         "takes_sampling": not is_kimi_thinking(model),
         "can_be_forced": not is_kimi_thinking(model),
     },
+    "gemini": lambda model: {
+        "missing_signature": PLACEHOLDER_SIGNATURE if gemini_version(model) >= (3, 0) else None
+    },
     "openrouter": lambda model: {
         # OpenAI is the only one behind it whose ids may not be as long as the others give them.
         **({"ids": CHAT_IDS} if model.startswith("openai/") else {}),
@@ -270,7 +278,7 @@ def _chat(vendor: str, model: str) -> dict[str, Any]:
     model = model.lower()
     of_model = _CHAT_MODELS.get(vendor, _same)
     sees = {"takes_images": _sees(vendor, model)}
-    return {**_CHAT.get(vendor, {}), **of_model(model), **sees}
+    return {**_CHAT.get(vendor, _SIGNING), **of_model(model), **sees}
 
 
 _SEEING: Mapping[str, re.Pattern[str]] = {

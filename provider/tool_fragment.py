@@ -19,6 +19,7 @@ class Call:
 
     id: str = ""
     name: str = ""
+    signature: str | None = None
     pieces: list[str] = field(default_factory=list)
     input: dict[str, Any] | None = None
 
@@ -37,7 +38,8 @@ class CallAssembler:
     either to the last. Some servers number every call 0, so that a new id and a name after
     whole arguments begin another call; some change the id within a call, and repeat its name.
 
-    Source: captures compat_stream_tools_without_index.
+    Source: captures compat_stream_tools_without_index; for what a Gemini signs,
+    ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-30.
     """
 
     def __init__(self) -> None:
@@ -48,10 +50,12 @@ class CallAssembler:
         """Take one fragment; tell when it begins a call that can be named."""
         fields = mapping(fragment)
         function = mapping(fields.get("function"))
-        if not function and "id" not in fields:
+        proof = mapping(mapping(fields.get("extra_content")).get("google"))
+        if not (function or proof or "id" in fields):
             return
         id_, name = string(fields.get("id")), string(function.get("name"))
         call = self._call(fields.get("index"), id_, name)
+        call.signature = string(proof.get("thought_signature")) or call.signature
         arguments = function.get("arguments")
         if isinstance(arguments, dict):
             arguments = write_json(arguments).decode()
@@ -75,7 +79,7 @@ class CallAssembler:
     def parts(self) -> list[ToolCall]:
         """The calls that are closed."""
         return [
-            ToolCall(call.id, call.name, call.input)
+            ToolCall(call.id, call.name, call.input, signature=call.signature)
             for call in self.calls
             if call.input is not None
         ]

@@ -167,6 +167,21 @@ WHOLE = [
         [Reasoning("Hm", signature="sig"), Text("a")],
         id="one index for all",
     ),
+    pytest.param(
+        [*CALL, *({**event, "index": 2} for event in CALL)],
+        [ToolCall("toolu_1", "read", {"path": "a.py"})],
+        id="the same call twice",
+    ),
+    pytest.param(
+        [
+            began(0, type="tool_use", id="t", name="read", input={"path": "a"}),
+            closed(0),
+            began(1, type="tool_use", id="t", name="read", input={"path": "b"}),
+            closed(1),
+        ],
+        [ToolCall("t", "read", {"path": "a"}), ToolCall("t", "read", {"path": "b"})],
+        id="two calls of one id",
+    ),
     pytest.param([*CALL[:-1]], [ToolCall("toolu_1", "read", {"path": "a.py"})], id="no block stop"),
 ]
 

@@ -79,7 +79,19 @@ TEXTS = [
         "Invalid 'input[12].id': string too long. Expected a string with maximum length 64.",
     ),
     (C.DROP_REASONING, "Duplicate item found with id rs_1. Remove duplicate items and try again."),
+    (C.DROP_REASONING, "Could not decrypt the provided encrypted_content."),
+    (
+        C.DROP_REASONING,
+        "Could not decode the compaction blob. Ensure it is unmodified from the compact response.",
+    ),
+    (C.DROP_REASONING, "***.***.content.0.thinking.signature: Field required"),
     (C.DROP_REASONING, "Corrupted thought signature."),
+    (
+        C.DROP_REASONING,
+        'Invalid JSON payload received. Unknown name "thoughtSignature" at '
+        "'contents[1].parts[0]': Cannot find field.",
+    ),
+    (C.DROP_REASONING, "Unknown parameter: 'messages[2].tool_calls[0].extra_content.google'."),
     (C.DROP_REASONING, "Invalid thought signature."),
     # Thinking, and what stands for it.
     (
@@ -140,6 +152,8 @@ TEXTS = [
         "Invalid 'messages[7].tool_calls[2].id': string too long. Expected a string with maximum "
         "length 40, but got a string with length 61 instead.",
     ),
+    (C.REWRITE_IDS, "The toolUse blocks at messages.1.content contain duplicate Ids: tooluse_a"),
+    (C.REWRITE_IDS, "The toolResult blocks at messages.2.content contain duplicate Ids: a"),
     (C.REWRITE_IDS, "Invalid 'messages[8].tool_call_id': string too long."),
     (C.REWRITE_IDS, "Invalid 'input[2].call_id': string too long."),
     (C.REWRITE_IDS, "Duplicate value for 'messages[3].tool_calls[1].id': 'call_1'."),
@@ -179,6 +193,8 @@ TEXTS = [
     (C.UNMARK, "A maximum of 4 blocks with cache_control may be provided. Found 7."),
     (C.UNMARK, "system.0: cache_control cannot be set for empty text blocks"),
     (C.UNMARK, "messages.35.content.1.fallback.cache_control: Extra inputs are not permitted"),
+    (C.UNMARK, "Unknown parameter: 'messages[0].content[0].cache_control'."),
+    (C.UNMARK, "property 'cache_control' is unsupported"),
     (
         C.UNMARK,
         "The cached content is of 1171 tokens. The minimum token count to start caching is 4096.",
@@ -285,6 +301,12 @@ CODES = [
     pytest.param({"reason": "image_dimensions_too_large"}, C.DROP_IMAGES, "", id="reason"),
     pytest.param(
         {"type": "extra_forbidden", "param": "body.seed"}, C.OMIT, "seed", id="extra_forbidden"
+    ),
+    pytest.param(
+        {"type": "extra_forbidden", "param": "body.messages.1.user.content.0.cache_control"},
+        C.UNMARK,
+        "",
+        id="extra_forbidden on a block",
     ),
     pytest.param(
         {"type": "extra_forbidden", "param": "body.messages.1.assistant.reasoning_content"},
@@ -406,6 +428,12 @@ def test_a_captured_refusal_names_its_cure(capture: dict[str, Any]) -> None:
 CLAUDE = "anthropic/claude-opus-4-8"
 CHANGES = [
     pytest.param(CLAUDE, Cure(C.DROP_REASONING), {"proof": "none"}, id="reasoning"),
+    pytest.param(
+        "somewhere/some-model",
+        Cure(C.DROP_REASONING),
+        {"signs_calls": False},
+        id="signatures of calls",
+    ),
     pytest.param(CLAUDE, Cure(C.THINKING_OFF), {"thinking": "none"}, id="off"),
     pytest.param(CLAUDE, Cure(C.THINK_BY_BUDGET), {"thinking": "manual"}, id="budget"),
     pytest.param(

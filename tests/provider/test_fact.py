@@ -218,6 +218,8 @@ OPENAI_ROWS = [
         BAD), K.HISTORY_REJECTED),
     Row("encrypted content, without a code", "openai", 400,
         chat("The encrypted content gAAAAABo1x could not be verified.", BAD), K.HISTORY_REJECTED),
+    Row("encrypted content of another vendor", "openai", 400,
+        chat("The encrypted content could not be decrypted.", BAD), K.HISTORY_REJECTED),
     Row("name of a tool that another route called", "openai", 400, chat(
         "Invalid 'messages[1].tool_calls[0].function.name': string does not match pattern.", BAD,
         "invalid_value"), K.HISTORY_REJECTED),
@@ -414,6 +416,14 @@ OTHER_ROWS = [
     Row("Bedrock, no such model", "bedrock", 400,
         {"message": "The provided model identifier is invalid."}, K.NOT_FOUND,
         headers={"x-amzn-errortype": "ValidationException:http://internal.amazon.com/"}),
+    Row("Bedrock, thinking without its signature", "bedrock", 400,
+        {"message": "***.***.content.0.thinking.signature: Field required"}, K.HISTORY_REJECTED),
+    Row("Bedrock, the same in the words of its model", "bedrock", 400,
+        {"message": "The model returned the following errors: messages.1.content.0: Expected "
+        "`thinking` or `redacted_thinking`, but found `text`"}, K.HISTORY_REJECTED),
+    Row("Bedrock, two calls of one id", "bedrock", 400,
+        {"message": "The toolUse blocks at messages.1.content contain duplicate Ids: tooluse_a"},
+        K.HISTORY_REJECTED),
     Row("Vertex, a message of nothing", "gemini", 400, google(
         400, "INVALID_ARGUMENT", "Unable to submit request because it must include at least one "
         "parts field, which describes the prompt input."), K.HISTORY_REJECTED),
@@ -565,6 +575,14 @@ GENERIC_ROWS = [
         ("Claude's signature behind LiteLLM", 400, chat(
             "litellm.BadRequestError: AnthropicException - messages.1.content.0: Invalid "
             "`signature` in `thinking` block"), K.HISTORY_REJECTED),
+        ("a signature that a gateway lost", 400, chat("signature: Field required", BAD),
+            K.HISTORY_REJECTED),
+        ("two calls of one id behind a gateway", 400, chat(
+            "BedrockException - The toolUse blocks at messages.1.content contain duplicate Ids: "
+            "a"), K.HISTORY_REJECTED),
+        ("xAI, reasoning of another vendor", 400, {
+            "code": "Client specified an invalid argument",
+            "error": "Could not decrypt the provided encrypted_content."}, K.HISTORY_REJECTED),
         ("Gemini's signature behind a gateway", 400, chat(
             "Function call is missing a thought_signature in functionCall parts.", BAD),
             K.HISTORY_REJECTED),

@@ -130,6 +130,11 @@ PLACES = [
         id="on the first of parallel calls",
     ),
     pytest.param(
+        [chunk(call(id="1", args={}, signature="s")), chunk(call(id="1", args={})), STOP],
+        [ToolCall("1", "read", {}, signature="s")],
+        id="the same call twice",
+    ),
+    pytest.param(
         [chunk(text("a"), thought("b"), text("c"), thought("d")), STOP],
         [Text("a"), Reasoning("b"), Text("c"), Reasoning("d")],
         id="none, in order",

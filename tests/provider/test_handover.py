@@ -355,7 +355,7 @@ def test_a_target_gets_only_what_it_takes(conversation: Conversation, to: Target
                     assert message.role == "user"
                     assert to.takes_images
                 case ToolCall():
-                    good = {None, to.missing_signature, *(proofs if to.wire == "gemini" else ())}
+                    good = {None, to.missing_signature, *(proofs if to.signs_calls else ())}
                     assert part.signature in good
                     images = isinstance(part.output, list)
                     assert not images or to.images_in_results

@@ -161,6 +161,56 @@ def test_fragments_of_calls_find_together(
     assert reader.stop == "tool_calls"
 
 
+SIGNED = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
+
+
+@pytest.mark.parametrize(
+    ("fragments", "signatures"),
+    [
+        pytest.param([fragment("{}", index=0, id="1", **READ, **SIGNED)], ["c2ln"], id="at once"),
+        pytest.param(
+            [fragment("", index=0, id="1", **READ), fragment("{}", index=0, **SIGNED)],
+            ["c2ln"],
+            id="in a later fragment",
+        ),
+        pytest.param(
+            [fragment("", index=0, id="1", **READ, **SIGNED), fragment("{}", index=0)],
+            ["c2ln"],
+            id="in an earlier one",
+        ),
+        pytest.param(
+            [
+                fragment("{}", index=0, id="1", **READ),
+                {"index": 0, "extra_content": SIGNED["extra_content"]},
+            ],
+            ["c2ln"],
+            id="in a fragment of its own",
+        ),
+        pytest.param(
+            [fragment("{}", id="1", **READ, **SIGNED), fragment("{}", id="2", **READ)],
+            ["c2ln", None],
+            id="on the first of two calls",
+        ),
+        *(
+            pytest.param(
+                [fragment("{}", index=0, id="1", **READ, extra_content=odd)],
+                [None],
+                id=f"odd {odd}",
+            )
+            for odd in (None, "c2ln", {"google": "c2ln"}, {"google": {"thought_signature": 1}})
+        ),
+    ],
+)
+def test_what_a_gemini_signs_of_a_call_is_kept(
+    fragments: list[Event], signatures: list[str | None]
+) -> None:
+    reader = decoder()
+
+    read(reader, [*(calls(f) for f in fragments), chunk("tool_calls")])
+
+    assert [p.signature for p in reader.parts if isinstance(p, ToolCall)] == signatures
+
+
 def test_a_call_without_an_id_gets_one() -> None:
     reader = decoder()
 

@@ -24,7 +24,7 @@ from sidestep.provider.part import (
     ToolSpec,
     ToolState,
 )
-from sidestep.provider.target import PLACEHOLDER, Target, target_of
+from sidestep.provider.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target, target_of
 
 if TYPE_CHECKING:
     from sidestep.provider.delta import Delta
@@ -384,6 +384,33 @@ def test_own_reasoning_goes_back_as_it_came(
     body = spelled(route, user("Hi"), said(route, *parts), user("Go"))
 
     assert body["messages"][1] == {"role": "assistant", **fields}
+
+
+SIGNED_CALLS = [
+    pytest.param(LOCAL, LOCAL, {}, ["c2ln", None], id="its own"),
+    pytest.param(OTHER, LOCAL, {}, [None, None], id="another's"),
+    pytest.param(GPT, GPT, {}, [None, None], id="of one that takes none"),
+    pytest.param(LOCAL, LOCAL, {"signs_calls": False}, [None, None], id="which it refused"),
+    pytest.param(
+        OTHER,
+        LOCAL,
+        {"missing_signature": PLACEHOLDER_SIGNATURE},
+        [PLACEHOLDER_SIGNATURE, None],
+        id="another's, where one must be",
+    ),
+]
+
+
+@pytest.mark.parametrize(("made_on", "to", "changes", "signatures"), SIGNED_CALLS)
+def test_what_a_gemini_signed_of_a_call_goes_back_on_it(
+    made_on: Route, to: Route, changes: dict[str, Any], signatures: list[str | None]
+) -> None:
+    made = said(made_on, call(signature="c2ln"), call("call_2"))
+
+    body = spelled(replace(target(to), **changes), user("Hi"), made)
+
+    proofs = [each.get("extra_content") for each in body["messages"][1]["tool_calls"]]
+    assert proofs == [s and {"google": {"thought_signature": s}} for s in signatures]
 
 
 def test_an_answer_that_holds_but_thinking_is_left_out() -> None:

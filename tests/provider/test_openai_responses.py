@@ -178,6 +178,14 @@ WHOLE = [
     ),
     pytest.param(
         [
+            done(0, **{**CALLING, "id": "fc_1", "arguments": "{}"}),
+            done(1, **{**CALLING, "id": "fc_2", "arguments": "{}"}),
+        ],
+        [ToolCall("call_1", "read", {}, item_id="fc_1")],
+        id="the same call twice",
+    ),
+    pytest.param(
+        [
             event("output_item.done", item={**CALLING, "id": None, "arguments": "{}"}),
             event(
                 "output_item.done", item={**CALLING, "id": None, "call_id": "2", "arguments": "{}"}

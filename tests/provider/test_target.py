@@ -331,6 +331,22 @@ FACTS = [
         {"proof": "none", "ids": CHAT_IDS, "token_limit": "max_tokens", "takes_images": True},
         id="a dialect that is not known",
     ),
+    *(
+        pytest.param(
+            name,
+            "openai-chat",
+            model,
+            {"proof": "none", "signs_calls": name != "openai", "missing_signature": signature},
+            id=f"signatures of {name}, {model}",
+        )
+        for name, model, signature in (
+            ("gemini-chat", "gemini-3-pro", PLACEHOLDER_SIGNATURE),
+            ("gemini-chat", "gemini-2.5-flash", None),
+            ("gemini-chat", "gemma-4-27b", None),
+            ("somewhere", "gemini-3-pro", None),
+            ("openai", "gpt-5.1", None),
+        )
+    ),
 ]
 
 

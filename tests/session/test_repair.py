@@ -13,6 +13,7 @@ from sidestep import (
     FailureKind,
     FallbackConfig,
     FallbackUnsafe,
+    Reasoning,
     Repaired,
     Route,
     Sidestep,
@@ -22,6 +23,8 @@ from sidestep.provider.error import ProviderError
 from sidestep.session.decision import Decision, Limits, Repair, Standing, Stop, Swap, decide
 
 from ..virtual import VirtualClock
+from .outage import A as P
+from .outage import Outage
 
 A, B = Route("anthropic/x"), Route("openrouter/x")
 CURE = Cure(Change.DROP_REASONING)
@@ -157,3 +160,32 @@ async def test_what_repair_itself_raises_is_logged_and_repairs_nothing(
 
     assert asked == [A, B]
     assert "`repair` raised" in caplog.text
+
+
+REFUSED = {
+    "status": 400,
+    "body": {"error": {"message": "Invalid `signature` in `thinking` block", "code": 400}},
+}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "is_aside", [pytest.param(False, id="turn"), pytest.param(True, id="side call")]
+)
+async def test_what_was_cured_stays_so_for_the_session(is_aside: bool) -> None:
+    thought = {"reasoning": "Hm.", "text": "Hi."}
+    answers = {P: [thought, REFUSED, {"text": "A title"}, thought]}
+    async with Outage(answers) as outage:
+        await outage.session.turn("hi")
+        if is_aside:
+            said = await outage.session.side_call("Write a title.")
+        else:
+            said = (await outage.session.turn("Write a title.")).text
+        kept = list(outage.session.conversation.messages)
+        await outage.session.turn("Go on.")
+
+    assert said == "A title"
+    assert outage.asked == [P] * 4
+    bodies = [str(received.body) for received in outage.stub.requests]
+    assert ["reasoning_details" in body for body in bodies] == [False, True, False, False]
+    assert any(isinstance(part, Reasoning) for message in kept for part in message.parts)
