@@ -1,4 +1,4 @@
-"""Ctrl-C, for the command."""
+"""Ctrl-C and a request to end, for the command."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ def run(main: Callable[[], Awaitable[T]]) -> T:
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed; *main* has been cancelled, and has cleaned up. A
             second one does not wait for that.
+        SystemExit: The process was asked to end (SIGTERM), as Ctrl-C but for the exit status.
     """
     if sys.platform == "win32":
         return anyio.run(main)
     returned: list[T] = []
     raised: list[Exception] = []
+    caught: list[signal.Signals] = []
 
     async def watched() -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_cancel_on_ctrl_c, tasks.cancel_scope)
+            tasks.start_soon(_cancel_on_signal, tasks.cancel_scope, caught)
             try:
                 returned.append(await main())
             except Exception as error:  # noqa: BLE001 - raised below, outside the group
@@ -42,13 +44,16 @@ def run(main: Callable[[], Awaitable[T]]) -> T:
     anyio.run(watched)
     if raised:
         raise raised[0]
-    if not returned:
-        raise KeyboardInterrupt
-    return returned[0]
+    if returned:
+        return returned[0]
+    if caught == [signal.SIGTERM]:
+        raise SystemExit(128 + signal.SIGTERM)
+    raise KeyboardInterrupt
 
 
-async def _cancel_on_ctrl_c(scope: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT) as signals:
-        async for _ in signals:
+async def _cancel_on_signal(scope: anyio.CancelScope, caught: list[signal.Signals]) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for number in signals:
+            caught.append(number)
             break
     scope.cancel()

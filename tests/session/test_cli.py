@@ -434,7 +434,16 @@ def test_a_sibling_without_a_key_is_passed_over(tmp_path: Path) -> None:
     assert events[-1]["route"] == SIBLING
 
 
-def test_ctrl_c_ends_a_turn_at_once_with_its_connection_closed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        pytest.param(signal.SIGINT, 130, id="ctrl-c"),
+        pytest.param(signal.SIGTERM, 143, id="asked to end"),
+    ],
+)
+def test_a_signal_ends_a_turn_at_once_with_its_connection_closed(
+    tmp_path: Path, number: signal.Signals, status: int
+) -> None:
     answers = {PRIMARY: {"text": "Half an answer", "stall": True}}
     with stub("--scenario", scenario(tmp_path, answers)) as url:
         turn = subprocess.Popen(
@@ -445,11 +454,11 @@ def test_ctrl_c_ends_a_turn_at_once_with_its_connection_closed(tmp_path: Path) -
         with turn:
             assert turn.stdout is not None
             assert turn.stdout.read(4) == "Half"
-            turn.send_signal(signal.SIGINT)
+            turn.send_signal(number)
             _output, errors = turn.communicate(timeout=10)
         (request,) = httpx.get(f"{url}/_stub/requests").json()
 
-    assert turn.returncode == 130
+    assert turn.returncode == status
     assert "Traceback" not in errors
     assert request["closed_by_client"] is True
 
