@@ -24,6 +24,7 @@ from sidestep.session.decision import Decision, Limits, Repair, Standing, Stop, 
 
 from ..virtual import VirtualClock
 from .outage import A as P
+from .outage import B as Q
 from .outage import Outage
 
 A, B = Route("anthropic/x"), Route("openrouter/x")
@@ -162,9 +163,11 @@ async def test_what_repair_itself_raises_is_logged_and_repairs_nothing(
     assert "`repair` raised" in caplog.text
 
 
+SAID = {"type": "invalid_request_error", "message": "Invalid `signature` in `thinking` block"}
+UPSTREAM = {"provider_name": "Anthropic", "raw": {"type": "error", "error": SAID}}
 REFUSED = {
     "status": 400,
-    "body": {"error": {"message": "Invalid `signature` in `thinking` block", "code": 400}},
+    "body": {"error": {"message": "No.", "code": 400, "metadata": UPSTREAM}},
 }
 
 
@@ -189,3 +192,12 @@ async def test_what_was_cured_stays_so_for_the_session(is_aside: bool) -> None:
     bodies = [str(received.body) for received in outage.stub.requests]
     assert ["reasoning_details" in body for body in bodies] == [False, True, False, False]
     assert any(isinstance(part, Reasoning) for message in kept for part in message.parts)
+
+
+@pytest.mark.asyncio
+async def test_a_request_that_no_cure_changes_is_not_sent_again() -> None:
+    async with Outage({P: REFUSED, Q: {"text": "Hi."}}) as outage:
+        ended = await outage.session.turn("hi")
+
+    assert (ended.text, outage.asked) == ("Hi.", [P, Q])
+    assert outage.middleware.degraded.snapshot() == {}
