@@ -21,6 +21,8 @@ def read_variable(text: str) -> str | bytes:
         ConfigError: The file cannot be read.
     """
     path = named_path(text)
+    if path is not None and text.strip() == "@":
+        raise ConfigError("it names no file after its @: write @ and the path of one")
     return text if path is None else read_file(path)
 
 

@@ -10,10 +10,15 @@ from rich.text import Text
 from ..provider.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ..provider.error import ConfigError
 from ..provider.route import Route
+from ..provider.secret import Secret
 from .config import ConfigWarning
 from .degraded import reachable
 from .plan_source import (
     COORDINATOR_VARIABLE,
+    HINT,
+    HINT_VARIABLE,
+    NUMBERED,
+    RULES_VARIABLE,
     VARIABLE,
     HintPlan,
     find_sources,
@@ -30,6 +35,11 @@ if TYPE_CHECKING:
     from .config import FallbackConfig
     from .plan import Course, Plan
 
+_VARIABLES = (VARIABLE, RULES_VARIABLE, HINT_VARIABLE, NUMBERED)
+
+_ANY_ROUTE = "PROVIDER/MODEL"
+"""What a step asks for whose model a hint takes, while nobody has said which."""
+
 
 def inspect(environ: Mapping[str, str], asked: str | None = None) -> dict[str, Any]:
     """Return what `check` says, as plain data.
@@ -37,9 +47,9 @@ def inspect(environ: Mapping[str, str], asked: str | None = None) -> dict[str, A
     Args:
         asked: Explain only the chain from this route, or of this name; None: every one.
     """
-    sources = find_sources(environ)
+    source = _source(environ)
     found: dict[str, Any] = {
-        "source": sources[0].name if sources else None,
+        "source": source,
         "state": "none",
         "error": None,
         "settings": None,
@@ -49,10 +59,12 @@ def inspect(environ: Mapping[str, str], asked: str | None = None) -> dict[str, A
     try:
         plan = load_plan(environ)
         providers = providers_of(plan, environ)
-        names = _names(plan, asked)
-        courses = {name: _course(plan, name) for name in names}
     except ConfigError as error:
         return found | {"state": "wrong", "error": str(error)}
+    try:
+        courses = {name: _course(plan, name) for name in _names(plan, asked)}
+    except ConfigError as error:
+        return found | {"state": "wrong", "error": f"{source}: {error}"}
     except ValueError as error:
         return found | {"state": "wrong", "error": f"--model: {error}"}
     if plan is not None:
@@ -64,7 +76,8 @@ def inspect(environ: Mapping[str, str], asked: str | None = None) -> dict[str, A
         *(plan.warnings if plan else ()),
         *_warnings(plan, environ),
         *_course_warnings(courses, plan),
-        *_provider_warnings(courses.values(), providers, environ),
+        *_inherited_warnings(courses, plan),
+        *_provider_warnings(courses.values(), providers, plan, environ),
     ]
     found["warnings"] = [
         {"code": each.code, "message": each.message, "cure": each.cure} for each in warnings
@@ -72,12 +85,24 @@ def inspect(environ: Mapping[str, str], asked: str | None = None) -> dict[str, A
     return found
 
 
+def _source(environ: Mapping[str, str]) -> str | None:
+    """Return what is read, or else what is there and says nothing."""
+    sources = find_sources(environ)
+    if sources:
+        return sources[0].name
+    return next((name for name in _VARIABLES if name in environ), None)
+
+
 def _names(plan: Plan | None, asked: str | None) -> list[str]:
     if asked is not None:
         return [asked]
     if plan is None:
         return []
-    return list(plan.chains or plan.config.fallback_models_by_model)
+    if isinstance(plan, HintPlan) and plan.inherits:
+        return [_ANY_ROUTE]
+    if plan.chains:
+        return [name for name, chain in plan.chains.items() if chain]
+    return list(plan.config.fallback_models_by_model)
 
 
 def _course(plan: Plan | None, name: str) -> Course:
@@ -156,8 +181,32 @@ def _course_warnings(courses: Mapping[str, Course], plan: Plan | None) -> Iterat
             yield ConfigWarning("C019", message, "leave it out, unless a step is to come back")
 
 
+def _inherited_warnings(
+    courses: Mapping[str, Course], plan: Plan | None
+) -> Iterator[ConfigWarning]:
+    """Warn of elements whose model is the step's: it has none, or one that is named otherwise."""
+    if not isinstance(plan, HintPlan) or not plan.inherits:
+        return
+    spelled = {entry.route for chain in plan.chains.values() for entry in chain}
+    for name, course in courses.items():
+        if name == HINT:
+            yield from (each for each in plan.follow(None).warnings if each not in plan.warnings)
+            continue
+        if "/" not in (model := Route(name).model):
+            continue
+        for route in (course.requested, *reachable(course.requested, course.siblings)):
+            is_inherited = route.model == model and route not in spelled
+            if is_inherited and route.provider != Route(name).provider:
+                message = f"{str(route)!r} has the name that {Route(name).provider!r} gives a model"
+                cure = f'write the element as "{route.provider}:model", unless it has that name too'
+                yield ConfigWarning("C089", message, cure)
+
+
 def _provider_warnings(
-    courses: Iterable[Course], providers: Mapping[str, Provider], environ: Mapping[str, str]
+    courses: Iterable[Course],
+    providers: Mapping[str, Provider],
+    plan: Plan | None,
+    environ: Mapping[str, str],
 ) -> Iterator[ConfigWarning]:
     named = dict.fromkeys(
         each
@@ -170,9 +219,14 @@ def _provider_warnings(
             message = f"{name!r} is no provider that sidestep's own client knows"
             cure = f"add it to {PROVIDERS_VARIABLE}, unless your agent makes the calls itself"
             yield ConfigWarning("C015", message, cure)
-        elif provider.api_key_env and not environ.get(provider.api_key_env):
+            continue
+        key = environ.get(provider.api_key_env, "") if provider.api_key_env else None
+        if key == "" and not (plan and name in plan.providers):  # numbered ones say it themselves
             message = f"{provider.api_key_env} is not set, so that {name!r} cannot be asked"
             yield ConfigWarning("C016", message, "set it, unless your agent has the key elsewhere")
+        elif key and not Secret(key).is_sendable:
+            message = f"{provider.api_key_env} holds characters that no key has"
+            yield ConfigWarning("C016", message, f"set it to a key of {name}")
 
 
 def show(console: Console, found: Mapping[str, Any]) -> None:
@@ -192,7 +246,8 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
 def _show_state(console: Console, found: Mapping[str, Any]) -> None:
     if found["state"] == "none":
         name = found["source"]
-        reason = f"{name} is empty" if name else f"{VARIABLE} is not set"
+        unset = f"no {', '.join(_VARIABLES[:-1])} or {_VARIABLES[-1]} is set"
+        reason = f"{name} is empty" if name else unset
         console.print(f"no configuration ({reason}): failed calls are retried, and never moved")
         return
     style = "bold green" if found["state"] == "on" else "bold yellow"
@@ -216,7 +271,8 @@ def _show_chain(console: Console, chain: Mapping[str, Any]) -> None:
         walk = f"{chain['route']}: {walk}"
     if console.options.ascii_only:
         walk = walk.replace("→", ">")
-    end = "and back, two ways" if chain["is_cycle"] else "and no further"
+    back = "and back, two ways" if len(chain["walk"]) == 2 else "and back to the first"
+    end = back if chain["is_cycle"] else "and no further"
     line = f"{walk}  ({end})" if len(chain["walk"]) > 1 else f"{walk}  (no sibling)"
     console.print(Text(line), soft_wrap=True)
     for route, why in chain["unfit"].items():

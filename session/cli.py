@@ -173,8 +173,9 @@ def run(
 
     Notices go to stderr: of retries, of swaps, of an answer above that is void.
 
-    The key is read from the provider's own variable, such as OPENROUTER_API_KEY. The fallback
-    configuration is read from SIDESTEP_FALLBACK_CONFIG, other providers from SIDESTEP_PROVIDERS.
+    The key is read from the provider's own variable, such as OPENROUTER_API_KEY. Where the turn
+    may go is read from SIDESTEP_FALLBACK_CONFIG, SIDESTEP_ROUTING_RULES, SIDESTEP_HINT or
+    MODEL_BASE_URL and its like, other providers from SIDESTEP_PROVIDERS.
     """
     from .console import take_turn
     from .desk import Desk

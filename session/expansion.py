@@ -50,6 +50,19 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
     return "".join([*done, text[at:]])
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Return the variables that *text* names."""
+    tokens = _TOKEN.finditer(text)
+    return tuple(dict.fromkeys(filter(None, (each["plain"] or each["braced"] for each in tokens))))
+
+
+def unset(text: str, environ: Mapping[str, str]) -> list[str]:
+    """Return the variables in *text* that are not set or empty, and have no default."""
+    tokens = _TOKEN.finditer(text)
+    bare = (token["plain"] or token["braced"] for token in tokens if token["then"] != ":-")
+    return [name for name in dict.fromkeys(bare) if name and not environ.get(name)]
+
+
 def _not_closed(at: int) -> ConfigError:
     return ConfigError(
         f"`${{` at character {at + 1} is not closed, or not after a variable's name: "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..provider.error import ConfigError
 from ..provider.route import Route
 from .config import ConfigWarning, FallbackConfig
-from .expansion import expand
+from .expansion import expand, unset
 from .plan import Entry, Plan
 
 if TYPE_CHECKING:
@@ -47,10 +47,17 @@ def hint_plan(
     warnings: list[ConfigWarning] = []
     # What came from a variable may be a secret that was taken for a name.
     shown = [f" ({each!r})" if "$" not in text and each else "" for each in elements]
+    spelled = text.split(",")
+    if len(spelled) != len(elements):  # a variable holds several
+        spelled = [""] * len(elements)
     chain: dict[Route, str] = {}
     for number, element in enumerate(elements, 1):
         where = f"element {number} of the hint{shown[number - 1]}"
         route = _route(element, where, inherited, known)
+        if not element and (missing := unset(spelled[number - 1], environ)):
+            message = f"{where} is empty, as {' and '.join(missing)} is"
+            cure = f"set {missing[0]}, or write ${{{missing[0]}:-default}}"
+            route = ConfigWarning("C172", message, cure)
         if isinstance(route, ConfigWarning):
             warnings.append(route)
         elif route in chain:
@@ -94,9 +101,12 @@ def _route(
         model = inherited or ""
     problem = _malformed(element, provider, has_colon=bool(colon), model=model)
     if problem is not None:
-        return ConfigWarning("C172", f"{where} {problem}", 'write it as "provider:model"')
+        cure = 'write it as "provider:model"'
+        if not colon and inherited is None:
+            cure += ", or ask for a route, whose model it takes"
+        return ConfigWarning("C172", f"{where} {problem}", cure)
     if provider not in known:
-        close = difflib.get_close_matches(provider, known, n=1)
+        close = difflib.get_close_matches(provider.lower(), known, n=1)
         cure = f"write {close[0]!r}" if close else f"take one of {', '.join(sorted(known))}"
         return ConfigWarning("C087", f"{where} names no provider that is known", cure)
     return Route(f"{provider}/{model}")

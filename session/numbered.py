@@ -156,7 +156,7 @@ def _problem(
     left_out = f"{written.name} is left out" if written.number else "there is no primary"
     if not written.value("BASE_URL"):
         others = ", ".join(written.variable(name) for name, held in written.values.items() if held)
-        message = f"{url} is not set, and so {left_out}"
+        message = f"{url} {_lack(written, 'BASE_URL')}, and so {left_out}"
         return ConfigWarning("C033", message, f"set it, or unset {others}")
     if provider is None:
         message = f"{url} is no address of an API, and so {left_out}"
@@ -172,15 +172,22 @@ def _doubts(written: Written) -> Iterator[ConfigWarning]:
     """Warn of what may go wrong with an entry that is used."""
     url, key = written.variable("BASE_URL"), written.variable("API_KEY")
     if not written.value("API_KEY"):
-        message = f"{url} is set, but {key} is not"
+        message = f"{url} is set, but {key} {_lack(written, 'API_KEY').removesuffix(' set')}"
         yield ConfigWarning("C032", message, "set it, to any word where the server needs no key")
     address = written.value("BASE_URL").rstrip("/")
+    if urlsplit(address).username is not None:
+        message = f"{url} has a user's name in it, which is sent in place of {key}"
+        yield ConfigWarning("C039", message, "leave out what stands before the @")
     if address.endswith(_ENDPOINT):
         message = f"{url} ends in {_ENDPOINT}, which is appended anyway, and is read without it"
         yield ConfigWarning("C039", message, "leave that out")
     elif urlsplit(address).hostname == _GEMINI_HOST and not address.endswith("/openai"):
         message = f"{url} is not where Gemini speaks chat completions"
         yield ConfigWarning("C039", message, f'write it as "https://{_GEMINI_HOST}/v1beta/openai"')
+
+
+def _lack(written: Written, name: str) -> str:
+    return "is empty" if name in written.values else "is not set"
 
 
 def _unnamed(written: Written) -> Iterator[ConfigWarning]:

@@ -10,7 +10,7 @@ from .degraded import reachable
 from .need import Needs as Needs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ..provider.catalog import Provider
     from .config import ConfigWarning, FallbackConfig
@@ -41,8 +41,8 @@ class Entry:
             if missing:
                 return f"it has no {', no '.join(missing)}"
         if needs.boundary is not None and self.boundary != needs.boundary:
-            where = "nowhere that is said" if self.boundary is None else repr(self.boundary)
-            return f"its boundary is {where}, and the step must stay in {needs.boundary!r}"
+            where = "is said nowhere" if self.boundary is None else f"is {self.boundary!r}"
+            return f"its boundary {where}, and the step must stay in {needs.boundary!r}"
         too_long = (
             needs.tokens is not None
             and self.context_window is not None
@@ -122,7 +122,7 @@ class Plan:
                 swaps=config.max_fallback_attempts,
             )
         chain = self.chains.get(asked)
-        known = self._pinned(_route(asked, self.chains)) if chain is None else chain
+        known = self._pinned(asked_route(asked, self.chains)) if chain is None else chain
         if not known:
             raise ValueError(f"{asked!r} has no route to go to: name one in {self.source}")
         judged = known if held is None else (*known, *self._pinned(held))
@@ -193,7 +193,12 @@ def entry_at(
     )
 
 
-def _route(asked: str, chains: Mapping[str, object]) -> Route:
+def asked_route(asked: str, chains: Collection[str]) -> Route:
+    """Return the route that *asked* is.
+
+    Raises:
+        ValueError: It is none, and none of *chains* either.
+    """
     try:
         return Route(asked)
     except ValueError:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from ..provider.catalog import catalog, providers_from_env
 from ..provider.error import ConfigError
-from ..provider.route import Route
 from ..provider.variable import named_path, read_variable
 from .config import parse_config
-from .numbered_name import written_entries
-from .plan import Plan
+from .numbered_name import FIELDS, written_entries
+from .plan import Plan, asked_route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from ..provider.catalog import Provider
+    from ..provider.route import Route
     from .plan import Course, Needs
 
 VARIABLE = "SIDESTEP_FALLBACK_CONFIG"
@@ -63,6 +63,18 @@ class Source:
         """
         return read_variable(self.text)
 
+    def reads(self, content: str | bytes, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the other variables that what it says depends on."""
+        if self.variable == NUMBERED:
+            entries = written_entries(environ)
+            spelled = (each.variable(name) for each in entries.values() for name in FIELDS)
+            return (*spelled, f"MODEL_FALLBACK_{max(entries, default=0) + 1}_BASE_URL")
+        if self.variable == HINT_VARIABLE:
+            from .expansion import names
+
+            return names(content if isinstance(content, str) else content.decode(errors="replace"))
+        return ()
+
     def plan(self, content: str | bytes, environ: Mapping[str, str]) -> Plan | None:
         """Return the plan that *content* comes to; None where it says nothing.
 
@@ -89,7 +101,8 @@ def find_sources(environ: Mapping[str, str]) -> list[Source]:
     entries = written_entries(environ)
     if entries:
         found.append(Source(NUMBERED, "the MODEL_* variables"))
-    return found
+    # One that is empty stands for the other of its two variables, and for no other way.
+    return found[1:] if len(found) > 1 and not found[0].text.strip() else found
 
 
 def conflict(sources: Sequence[Source]) -> str | None:
@@ -125,15 +138,17 @@ class HintPlan(Plan):
 
     Args:
         follow: Returns the plan for that model; None: for a step that names none.
+        inherits: An element has no model of its own.
     """
 
     follow: Callable[[str | None], Plan]
+    inherits: bool = False
 
     def course(
         self, asked: str, needs: Needs | None = None, *, held: Route | None = None
     ) -> Course:
         """Return where a step may go: along the hint, whatever route it asks for."""
-        inherited = None if asked == HINT else Route(asked).model
+        inherited = None if asked == HINT else asked_route(asked, [HINT]).model
         return self.follow(inherited).course(HINT, needs, held=held)
 
 
@@ -163,7 +178,10 @@ def _numbered_plan(_content: str | bytes, environ: Mapping[str, str]) -> Plan | 
 def _hint_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:
     from .hint import hint_plan
 
-    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
+    try:
+        text = content.decode() if isinstance(content, bytes) else content
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 (at byte {error.start + 1}): save it as UTF-8") from None
     known = _providers(environ)
 
     @lru_cache(maxsize=256)
@@ -179,6 +197,7 @@ def _hint_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:
         is_any_failure=sample.is_any_failure,
         warnings=sample.warnings,
         follow=follow,
+        inherits=follow("other").chains != sample.chains,
     )
 
 

@@ -161,6 +161,7 @@ def _chain_warnings(
     if not chain:
         message = f"{where} has no candidate, so that no step can ask for it"
         yield ConfigWarning("C052", message, "write [[rules.candidates]] below it")
+        return
     usable = 0
     for entry in chain:
         if entry.route.provider not in providers:
@@ -170,9 +171,13 @@ def _chain_warnings(
             told = "is said nowhere" if entry.boundary is None else f"is {entry.boundary!r}"
             message = f"{where} has to stay in {boundary!r}, but the boundary of "
             message += f"{str(entry.route)!r} {told}, so that it is never taken"
-            yield ConfigWarning("C054", message, "write its `boundary`, or remove the candidate")
+            instead = "write its `boundary`" if entry.boundary is None else "take another there"
+            yield ConfigWarning("C054", message, f"{instead}, or remove the candidate")
         else:
             usable += 1
-    if usable == 1:
+    if not usable:
+        message = f"{where} has no candidate that can be taken, so that each of its steps fails"
+        yield ConfigWarning("C052", message, "add one that can be taken, or remove the rule")
+    elif usable == 1:
         message = f"{where} has one candidate that can be taken, so that its failure ends a step"
         yield ConfigWarning("C055", message, "add another, unless that is what you mean")

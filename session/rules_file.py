@@ -84,7 +84,9 @@ class Candidate(BaseModel):
         if value.split() != [value] or (is_provider and "/" in value):
             example = "anthropic" if is_provider else "claude-sonnet-5"
             without = "slashes and white space" if is_provider else "white space"
-            raise ValueError(f'must be a name without {without}; write it as "{example}"')
+            raise ValueError(
+                f'must be a name without {without}, not {value!r}; write it as "{example}"'
+            )
         return value
 
     @field_validator("capabilities", mode="before")
@@ -123,7 +125,7 @@ class Rule(BaseModel):
     def _is_no_route(cls, value: str) -> str:
         if "/" in value or value.split() != [value]:
             raise ValueError(
-                "must be a word without slashes and white space, unlike a route; "
+                f"must be a word without slashes and white space, unlike {value!r}; "
                 'write it as "coding"'
             )
         return value

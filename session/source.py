@@ -64,6 +64,7 @@ class PlanReader:
         self._environ = environ
         self._wall_clock = wall_clock
         self._text: object = None
+        self._reads: tuple[str, ...] = ()
         self._file: _File | None = None
         self._seen: object = None
         self.plan: Plan | None = None
@@ -72,20 +73,22 @@ class PlanReader:
     def has_changed(self) -> bool:
         """Say whether `plan` differs from what it was at the last call."""
         # Asked before every step, and nearly always in vain: a comparison, at most one `stat`.
-        text: object = self._environ.get(VARIABLE)
-        if text is None:
-            text = self._environ.get(COORDINATOR_VARIABLE)
-        if text is None:
-            text = self._others()
+        text = self._said()
         is_same = self.is_read and text == self._text
         if is_same and (self._file is None or self._file.is_as_it_was()):
             return False
         self._text = text
         return self._read_again()
 
-    def _others(self) -> tuple[str | None, ...]:
-        """Return what would show that another description was set, or changed."""
-        return tuple(map(self._environ.get, (RULES_VARIABLE, HINT_VARIABLE, *_FIRST_NUMBERED)))
+    def _said(self) -> object:
+        """Return what would show that the description has changed, or another was set."""
+        text = self._environ.get(VARIABLE)
+        if text is None:
+            text = self._environ.get(COORDINATOR_VARIABLE)
+        if text and not text.isspace():
+            return text
+        others = (RULES_VARIABLE, HINT_VARIABLE, *_FIRST_NUMBERED, *self._reads)
+        return (text, *map(self._environ.get, others))
 
     def _read_again(self) -> bool:
         sources = find_sources(self._environ)
@@ -100,9 +103,11 @@ class PlanReader:
             content = source.read()
         except ConfigError as error:
             return self._take((source.name, str(error)), None, error=f"{source.name}: {error}")
-        seen = content if source.variable in CONFIG_VARIABLES else self._text
-        if path is not None:
-            seen = content
+        seen: object = content
+        if source.variable not in CONFIG_VARIABLES:
+            self._reads = source.reads(content, self._environ)
+            self._text = self._said()
+            seen = content, told, *map(self._environ.get, self._reads)
         if seen == self._seen:
             return False
         try:

@@ -115,6 +115,14 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
         pytest.param(["explain", ""], {}, 2, "''", id="no name to explain"),
         pytest.param(["check"], {}, 0, "no configuration", id="nothing configured"),
         pytest.param(
+            ["check"], {"SIDESTEP_ROUTING_RULES": ""}, 0, "SIDESTEP_ROUTING_RULES is empty",
+            id="rules that are empty",
+        ),
+        pytest.param(
+            ["check"], {"SIDESTEP_HINT": "${RESCUE:-zai},anthropic"}, 0,
+            "PROVIDER/MODEL: zai/MODEL → anthropic/MODEL", id="a hint that takes a step's model",
+        ),
+        pytest.param(
             ["check"], {"SIDESTEP_FALLBACK_CONFIG": MAP}, 0, f"{PRIMARY} → {SIBLING}", id="a chain"
         ),
         pytest.param(
@@ -129,6 +137,9 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
         ),
         pytest.param(
             ["check"], {"SIDESTEP_FALLBACK_CONFIG": "@nope.json"}, 2, "nope.json", id="no such file"
+        ),
+        pytest.param(
+            ["check"], {"SIDESTEP_HINT": "@"}, 2, "it names no file after its @", id="only an @"
         ),
     ],
 )  # fmt: skip

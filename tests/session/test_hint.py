@@ -190,6 +190,16 @@ def test_where_a_hint_is_not_followed_its_chain_collapses_to_the_head(
             "C172: element 2 of the hint ('anthropic:') has no model after its colon: "
             'write it as "provider:model"', id="a malformed pair",
         ),
+        pytest.param("zai,Anthropic", {}, "write 'anthropic'", id="a capital letter"),
+        pytest.param(
+            "zai,${RESCUE}", {},
+            "C172: element 2 of the hint is empty, as RESCUE is: "
+            "set RESCUE, or write ${RESCUE:-default}", id="a variable that is not set",
+        ),
+        pytest.param(
+            "$A,${RESCUE}", {"A": "zai,zai:x"}, "C172: element 3 of the hint is empty: write",
+            id="one after a variable of several",
+        ),
         pytest.param("zai,$TOKEN", {"TOKEN": KEY}, "element 2 of the hint names", id="a secret"),
     ],
 )  # fmt: skip

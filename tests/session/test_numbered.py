@@ -157,11 +157,19 @@ def test_whose_endpoint_it_is_is_told_by_its_address(url: str, vendor: str) -> N
         ),
         pytest.param(
             ONE | {"MODEL_API_KEY": "  "}, FAST[0],
-            ["C032 MODEL_API_KEY is not"], id="a blank key of the primary",
+            ["C032 MODEL_API_KEY is empty"], id="a blank key of the primary",
         ),
         pytest.param(
             ONE | {"MODEL_FALLBACK_1_API_KEY": KEY}, FAST[0],
             ["C033 MODEL_FALLBACK_1_BASE_URL is not set"], id="a key without a URL",
+        ),
+        pytest.param(
+            ONE | {"MODEL_FALLBACK_1_API_KEY": KEY, "MODEL_FALLBACK_1_BASE_URL": " "}, FAST[0],
+            ["C033 MODEL_FALLBACK_1_BASE_URL is empty"], id="a key with a blank URL",
+        ),
+        pytest.param(
+            ONE | {"MODEL_BASE_URL": "https://me:word@x.io/v1"}, FAST[0],
+            ["C039 is sent in place of MODEL_API_KEY"], id="a user in a URL",
         ),
         pytest.param(
             ONE | {"MODEL_FALLBACK_1_FAST": "x"}, FAST[0],

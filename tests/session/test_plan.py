@@ -72,13 +72,13 @@ UNFIT = [
     Fit(
         "nothing is said of its boundary",
         B,
-        "its boundary is nowhere that is said, and the step must stay in 'eu'",
+        "its boundary is said nowhere, and the step must stay in 'eu'",
         more='boundary = "eu"',
     ),
     Fit(
         "outside the boundary of the step",
         B,
-        "its boundary is nowhere that is said, and the step must stay in 'eu'",
+        "its boundary is said nowhere, and the step must stay in 'eu'",
         Needs(boundary="eu"),
     ),
     Fit("no provider", "acme/x", "this process has no provider 'acme'"),

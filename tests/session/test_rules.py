@@ -171,7 +171,9 @@ def test_what_a_candidate_leaves_out_is_taken_from_its_provider() -> None:
             id="a class that is a number",
         ),
         pytest.param(
-            rule(A, of="a/b"), "rules[0].task_class is wrong, got a string: must be a word",
+            rule(A, of="a/b"),
+            "rules[0].task_class is wrong, got a string: must be a word without slashes and white "
+            "space, unlike 'a/b'; write it as",
             id="a class that is a route",
         ),
         pytest.param(
@@ -191,7 +193,8 @@ def test_what_a_candidate_leaves_out_is_taken_from_its_provider() -> None:
         ),
         pytest.param(
             rule(A) + '[[rules.candidates]]\nprovider = "a/b"\nmodel = "c"\n',
-            "rules[0].candidates[1].provider is wrong, got a string: must be a name without slash",
+            "provider is wrong, got a string: must be a name without slashes and white space, "
+            "not 'a/b'; write it as",
             id="a provider with a slash",
         ),
         pytest.param(
@@ -262,8 +265,17 @@ def test_what_is_wrong_is_named_with_its_place_and_what_to_write(
         ),
         pytest.param(
             'boundary = "us"\n' + rule(C, f'{A} boundary = "us"', f'{B} boundary = "eu"'),
-            ["C054"], "has to stay in 'us', but the boundary of 'openrouter/vendor/b' is 'eu'",
+            ["C054"],
+            "has to stay in 'us', but the boundary of 'openrouter/vendor/b' is 'eu', so that it is "
+            "never taken: take another there, or remove the candidate",
             id="outside the boundary of the file",
+        ),
+        pytest.param(
+            rule(A, B, more='boundary = "us"'), ["C054", "C054", "C052"],
+            "rules[0] ('coding') has no candidate that can be taken", id="nothing inside",
+        ),
+        pytest.param(
+            rule("acme/x"), ["C050", "C052"], "so that each of its steps fails", id="nobody here"
         ),
         pytest.param(
             rule(A), ["C055"], "rules[0] ('coding') has one candidate that can be taken", id="one"

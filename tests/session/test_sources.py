@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -11,9 +11,14 @@ import pytest
 from sidestep import Client, ConfigError, ProviderError, Session, Sidestep, StepFailed
 from sidestep.provider.scenario import Scenario
 from sidestep.provider.stub import Stub
+from sidestep.session.check import inspect
 from sidestep.session.plan_source import load_plan
+from sidestep.session.source import PlanReader
 
 from ..virtual import VirtualClock
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FIRST, SECOND, THIRD = "primary/claude", "fallback-1/llama", "fallback-2/gemma"
 ROUTES = (FIRST, SECOND, THIRD)
@@ -133,6 +138,151 @@ def test_two_ways_at_once_are_an_error_that_says_which_one_is_used(
     assert middleware.plan is not None
     assert middleware.plan.source == "SIDESTEP_HINT"
     assert "unset all but one" in caplog.text
+
+
+HINT = {"SIDESTEP_HINT": "zai:glm,anthropic:claude"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "source"),
+    [
+        pytest.param({"SIDESTEP_FALLBACK_CONFIG": ""} | HINT, "SIDESTEP_HINT", id="no map"),
+        pytest.param({"REPLO_OPENCODE_FALLBACK_CONFIG": " "} | HINT, "SIDESTEP_HINT", id="old"),
+        pytest.param({"SIDESTEP_ROUTING_RULES": ""} | HINT, "SIDESTEP_HINT", id="no rules"),
+        pytest.param(
+            {"SIDESTEP_HINT": " "} | _by_numbers("http://h")[1], "the MODEL_* variables",
+            id="no hint",
+        ),
+        pytest.param(
+            {"SIDESTEP_FALLBACK_CONFIG": "", "REPLO_OPENCODE_FALLBACK_CONFIG": "{}"}, None,
+            id="the empty one of a map's two",
+        ),
+    ],
+)  # fmt: skip
+def test_a_way_that_is_left_empty_hides_no_other(
+    environ: dict[str, str], source: str | None
+) -> None:
+    plan, read = load_plan(environ), Sidestep.from_env(environ).plan
+
+    assert (plan and plan.source) == (read and read.source) == source
+
+
+@pytest.mark.parametrize(
+    ("environ", "then"),
+    [
+        pytest.param({"SIDESTEP_FALLBACK_CONFIG": ""}, HINT, id="a hint beside an empty map"),
+        pytest.param(
+            {"SIDESTEP_HINT": "zai:glm,${RESCUE:-anthropic}:x"}, {"RESCUE": "groq"},
+            id="a variable of a hint",
+        ),
+        pytest.param(_by_numbers("http://h")[1], {"MODEL_BALANCED": "other"}, id="a tier"),
+        pytest.param(
+            _by_numbers("http://h")[1],
+            {"MODEL_FALLBACK_3_BASE_URL": "http://h", "MODEL_FALLBACK_3_BALANCED": "x"},
+            id="one more fallback",
+        ),
+    ],
+)  # fmt: skip
+def test_a_plan_is_made_again_when_what_it_was_read_from_changes(
+    environ: dict[str, str], then: dict[str, str]
+) -> None:
+    environ = dict(environ)
+    reader = PlanReader(environ)
+    reader.has_changed()
+    before, seen = reader.plan, [reader.has_changed()]
+    environ |= then
+    seen += [reader.has_changed(), reader.has_changed()]
+
+    assert seen == [False, True, False]
+    assert reader.plan is not None
+    assert reader.plan.chains != (before.chains if before else {})
+
+
+ALONE = '[[rules]]\ntask_class = "none"\n'
+KEYS = {"ZAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "asked", "walks", "codes", "error"),
+    [
+        pytest.param(HINT, None, {"hint": 2, "zai/glm": 2}, "", None, id="pairs"),
+        pytest.param(
+            {"SIDESTEP_HINT": "${RESCUE:-zai},anthropic"}, None, {"PROVIDER/MODEL": 2}, "", None,
+            id="the model of a step that nobody has named",
+        ),
+        pytest.param(
+            {"SIDESTEP_HINT": "zai,nobody"}, None, {"PROVIDER/MODEL": 1}, "C087 C088", None,
+            id="a provider that nobody knows, without a model",
+        ),
+        pytest.param(
+            {"SIDESTEP_HINT": "zai,anthropic"}, "hint", {}, "", "SIDESTEP_HINT: nothing in the",
+            id="asked by name, without a model",
+        ),
+        pytest.param(
+            {"SIDESTEP_HINT": "zai:x,anthropic"}, "hint", {"hint": 1}, "C172 C088", None,
+            id="asked by name, where one has a model",
+        ),
+        pytest.param(
+            {"SIDESTEP_HINT": "zai,anthropic"}, "fast", {}, "", "neither a route nor one of hint",
+            id="another name",
+        ),
+        pytest.param(
+            {"SIDESTEP_HINT": "zai:x,anthropic"}, "openrouter/a/b", {"openrouter/a/b": 2}, "C089",
+            None, id="a model's name of another provider",
+        ),
+        pytest.param(
+            {"SIDESTEP_HINT": "zai:a/b"}, "openrouter/a/b", {"openrouter/a/b": 1}, "", None,
+            id="the same name, but written",
+        ),
+        pytest.param(
+            {"SIDESTEP_ROUTING_RULES": ALONE}, None, {}, "C052", None, id="a rule without one"
+        ),
+        pytest.param(
+            {"SIDESTEP_ROUTING_RULES": ALONE}, "none", {}, "", "'none' has no route to go to",
+            id="the same, asked for",
+        ),
+        pytest.param(
+            _by_numbers("http://h")[1] | {"MODEL_API_KEY": "a\nb"}, "balanced", {"balanced": 3},
+            "C031 C031 C016", None, id="a key that cannot be sent",
+        ),
+        pytest.param(
+            _by_numbers("http://h")[1] | {"MODEL_API_KEY": ""}, "balanced", {"balanced": 3},
+            "C032 C031 C031", None, id="a key that is missing is said once",
+        ),
+    ],
+)  # fmt: skip
+def test_check_says_of_each_way_what_it_comes_to(
+    environ: dict[str, str], asked: str | None, walks: dict[str, int], codes: str, error: str | None
+) -> None:
+    found = inspect(environ | KEYS, asked)
+
+    assert {chain["route"]: len(chain["walk"]) for chain in found["chains"]} == walks
+    assert [warning["code"] for warning in found["warnings"]] == codes.split()
+    assert (error or "") in str(found["error"])
+    assert (found["state"] == "wrong") is (error is not None)
+
+
+@pytest.mark.parametrize(
+    ("environ", "source"),
+    [
+        pytest.param({}, None, id="nothing"),
+        pytest.param({"SIDESTEP_ROUTING_RULES": ""}, "SIDESTEP_ROUTING_RULES", id="rules"),
+        pytest.param({"SIDESTEP_HINT": " "}, "SIDESTEP_HINT", id="a hint"),
+        pytest.param({"MODEL_BASE_URL": ""}, "MODEL_BASE_URL", id="numbers"),
+    ],
+)
+def test_check_names_what_is_empty(environ: dict[str, str], source: str | None) -> None:
+    found = inspect(environ)
+
+    assert (found["state"], found["source"]) == ("none", source)
+
+
+def test_a_hint_in_a_file_that_is_no_text_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "hint"
+    file.write_bytes(b"zai,\xff")
+
+    with pytest.raises(ConfigError, match=r"not UTF-8 \(at byte 5\): save it as UTF-8"):
+        load_plan({"SIDESTEP_HINT": f"@{file}"})
 
 
 def test_what_nobody_set_wraps_nothing() -> None:
