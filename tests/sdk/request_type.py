@@ -25,11 +25,11 @@ TYPES: Mapping[str, str] = {
 """The dictionary that is a request, of a wire or of a vendor who has types of its own."""
 
 Beyond = Mapping[str, frozenset[str]]
-"""Names that may stand beside those of the types: in a body, its messages, and their parts."""
+"""Names that may stand beside those of the types: in a body, a message, its parts and its calls."""
 
 
-def _beyond(body: str = "", message: str = "", part: str = "") -> Beyond:
-    levels = {"body": body, "message": message, "part": part}
+def _beyond(body: str = "", message: str = "", part: str = "", call: str = "") -> Beyond:
+    levels = {"body": body, "message": message, "part": part, "call": call}
     return {level: frozenset(names.split()) for level, names in levels.items()}
 
 
@@ -45,6 +45,9 @@ BEYOND: Mapping[tuple[str, str], Beyond] = {
     ("openai-chat", "moonshot"): _beyond(message="reasoning_content"),
     ("openai-chat", "openrouter"): _beyond("reasoning", "reasoning_details", "cache_control"),
     ("openai-chat", "zai"): _beyond("thinking", "reasoning_content"),
+    # Who nobody knows may be a Gemini, whose signatures go back where they came from.
+    # Source: ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29.
+    ("openai-chat", "somewhere"): _beyond(call="extra_content"),
 }
 """What a vendor's own reference names and the types do not, of each wire and vendor."""
 
@@ -74,6 +77,8 @@ def _known_message(message: Mapping[str, Any], beyond: Beyond) -> dict[str, Any]
     known = _without(message, beyond["message"])
     if isinstance(content := known.get("content"), list):
         known["content"] = [_without(part, beyond["part"]) for part in content]
+    if "tool_calls" in known:
+        known["tool_calls"] = [_without(call, beyond["call"]) for call in known["tool_calls"]]
     return known
 
 
