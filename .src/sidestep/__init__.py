@@ -6,17 +6,15 @@ async for attempt in middleware.step("openrouter/anthropic/claude-sonnet-5"):
         reply = await my_own_call(attempt.route.provider, attempt.route.model, messages)
 """
 
-from .provider.client import Client
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from .provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from .provider.error import ConfigError, ProviderError, SidestepError
 from .provider.failure import Failure, FailureKind
-from .provider.part import Image, Message, Reasoning, Text, ToolCall
 from .provider.route import Route
 from .session.attempt import Attempt
-from .session.budget import Budget
-from .session.compaction import Summary
 from .session.config import FallbackConfig
-from .session.cost import Cost
 from .session.degraded import DegradedRoutes
 from .session.error import (
     BudgetExceeded,
@@ -51,14 +49,21 @@ from .session.journal import Journal
 from .session.middleware import Sidestep
 from .session.need import Needs
 from .session.past import Past
-from .session.price import Prices
 from .session.retry import RetryPolicy
 from .session.source import load_config
-from .session.sqlite_store import SqliteStore
 from .session.step import Step
-from .session.store import MemoryStore
-from .session.tool import Tool
-from .session.turn import Session
+
+if TYPE_CHECKING:
+    from .provider.client import Client
+    from .provider.part import Image, Message, Reasoning, Text, ToolCall
+    from .session.budget import Budget
+    from .session.compaction import Summary
+    from .session.cost import Cost
+    from .session.price import Prices
+    from .session.sqlite_store import SqliteStore
+    from .session.store import MemoryStore
+    from .session.tool import Tool
+    from .session.turn import Session
 
 __all__ = [
     "Attempt",
@@ -122,7 +127,34 @@ __all__ = [
     "load_config",
 ]
 
+# Our own loop and client: an agent that has its own does not pay for them.
+_LATER = {
+    "Client": ".provider.client",
+    **dict.fromkeys(("Image", "Message", "Reasoning", "Text", "ToolCall"), ".provider.part"),
+    "Budget": ".session.budget",
+    "Summary": ".session.compaction",
+    "Cost": ".session.cost",
+    "Prices": ".session.price",
+    "SqliteStore": ".session.sqlite_store",
+    "MemoryStore": ".session.store",
+    "Tool": ".session.tool",
+    "Session": ".session.turn",
+}
+
 # What a traceback or a repr names is what one imports.
 for _name in __all__:
-    if hasattr(globals()[_name], "__qualname__"):
+    if _name not in _LATER and hasattr(globals()[_name], "__qualname__"):
         globals()[_name].__module__ = __name__
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_LATER[name], __name__), name)
+    found.__module__ = __name__
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

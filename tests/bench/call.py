@@ -1,10 +1,11 @@
 """A whole streamed call of 20 deltas, beside bare httpx that only reads its bytes, and both SDKs.
 
 CPU time of the asking process for each call, on connections that are open already; the server is a
-process of its own (see `streamer.py`). Ours is a turn of a `Session` with a listener, through
-`Sidestep` and `Client`. One at a time an answer comes in one burst, each event a chunk of the
-transfer; in the rows "paced" its events come one by one. SDKs have their retries off and, like our
-client, the connections that they open for themselves; bare httpx has no timeouts, nor their cost.
+process of its own (see `streamer.py`). Ours is a step of `Sidestep` with a listener round a reply
+of `Client`; "a session" is a turn of a new `Session`, with its transcript. One at a time an answer
+comes in one burst, each event a chunk of the transfer; in the rows "paced" its events come one by
+one. SDKs have their retries off and, like our client, the connections that they open for
+themselves; bare httpx has no timeouts, nor their cost.
 At 50 at once all run on httpx2: what httpx costs there differs fourfold from run to run.
 """
 
@@ -28,6 +29,7 @@ import openai
 
 from sidestep import Client, FallbackConfig, Session, Sidestep
 from sidestep.provider.catalog import Provider
+from sidestep.provider.part import Conversation, Message, Settings, Text
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.measure import Row, medians, run
@@ -43,7 +45,7 @@ SDKS: dict[Wire, str] = {"openai-chat": "openai SDK", "anthropic": "anthropic SD
 CONFIG = FallbackConfig.model_validate(
     {"fallbackModelsByModel": {"anthropic/m": "openai-chat/m", "openai-chat/m": "anthropic/m"}}
 )
-ON_HTTPX = ("ours", "bare httpx")
+ON_HTTPX = ("ours", "a session", "bare httpx")
 PROMPT = "Why does test_parser fail?"
 ASKED: dict[str, Any] = {
     "model": "m",
@@ -51,6 +53,10 @@ ASKED: dict[str, Any] = {
     "messages": [{"role": "user", "content": PROMPT}],
     "stream": True,
 }
+
+CONVERSATION = Conversation(
+    [Message("user", [Text(PROMPT)])], settings=Settings(max_output_tokens=4096)
+)
 
 Call = Callable[[], Awaitable[int]]
 
@@ -75,6 +81,20 @@ async def bare(http: Any, url: str) -> int:
     async with http.stream("POST", url, json=ASKED) as response:
         async for _ in response.aiter_raw():
             count += 1
+    return count
+
+
+async def with_engine(client: Client, middleware: Sidestep, wire: Wire) -> int:
+    """Take a step over the client, as an agent with a loop of its own does."""
+    count = 0
+
+    def listen(_event: object) -> None:
+        pass
+
+    async for attempt in middleware.step(f"{wire}/m", serves=client.serves, on_event=listen):
+        async with attempt, client.stream(attempt.route, CONVERSATION) as reply:
+            async for _ in reply:
+                count += 1
     return count
 
 
@@ -132,8 +152,9 @@ def calls(wire: Wire, url: str) -> dict[str, Call]:
     return {
         "bare httpx": partial(bare, unlimited(httpx), url + PATHS[wire]),
         "bare httpx2": partial(bare, unlimited(httpx2), url + PATHS[wire]),
-        "ours": partial(with_session, ours, middleware, wire),
-        "ours, httpx2": partial(with_session, ours2, middleware, wire),
+        "ours": partial(with_engine, ours, middleware, wire),
+        "ours, httpx2": partial(with_engine, ours2, middleware, wire),
+        "a session": partial(with_session, ours, middleware, wire),
         SDKS[wire]: sdk_call(wire, url),
     }
 
@@ -198,6 +219,8 @@ def rows_of(
     sides: list[tuple[str, dict[str, float], str, str, float | None]] = [
         ("one at a time", one, "ours", "bare httpx", BARE_LIMIT),
         ("one at a time", one, "ours", sdk, SDK_LIMIT),
+        ("one at a time", one, "a session", "bare httpx", None),
+        ("one at a time", one, "a session", sdk, SDK_LIMIT),
         ("one at a time", one, "ours, httpx2", "bare httpx2", None),
         ("one at a time", one, "ours, httpx2", sdk, SDK_LIMIT),
         ("one at a time, paced", paced, "ours", "bare httpx", None),
