@@ -32,6 +32,8 @@ def mark_anthropic(body: dict[str, Any], *, most: int) -> None:
 
     What is marked is copied first: it may belong to the conversation.
     """
+    if most <= 0:
+        return
     tools = body.get("tools")
     _mark(
         asked=_asked(body["messages"], _BLOCKS),
@@ -46,6 +48,8 @@ def mark_chat(body: dict[str, Any], *, most: int) -> None:
 
     A string becomes a list of one text where it is marked. Answers are left as they are.
     """
+    if most <= 0:
+        return
     messages = body["messages"]
     _mark(
         asked=_asked(messages, _PARTS),
@@ -61,7 +65,7 @@ def _mark(
     # What comes later covers what stands before it, and so is worth more.
     wanted = [*asked[:1], instructed, *asked[1:], declared]
     places = [place for place in wanted if place is not None]
-    for items, index in places[: max(most, 0)]:
+    for items, index in places[:most]:
         items[index] = _marked(items[index])
 
 

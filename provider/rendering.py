@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .route import Route
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Rendering:
     """The request for one route, but for the key.
 
