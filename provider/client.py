@@ -65,10 +65,16 @@ class Client:
 
     def serves(self, route: Route) -> bool:
         """Say whether *route* can be asked: its provider is known, and so is the key it wants."""
+        return self.why_unserved(route) is None
+
+    def why_unserved(self, route: Route) -> str | None:
+        """Say why *route* cannot be asked, in half a sentence; None: it can."""
         provider = self._providers.get(route.provider)
         if provider is None:
-            return False
-        return provider.api_key_env is None or self._key(provider) is not None
+            return f"no provider {route.provider!r} is known"
+        if provider.api_key_env is None or self._key(provider) is not None:
+            return None
+        return f"{provider.api_key_env} is not set"
 
     def _key(self, provider: Provider) -> str | None:
         return self._environ.get(provider.api_key_env or "", "").strip() or None

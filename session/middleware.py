@@ -208,7 +208,7 @@ class Sidestep:
         *,
         needs: Needs | None = None,
         deadline: float | None = None,
-        serves: Callable[[Route], bool] | None = None,
+        serves: Callable[[Route], bool | str] | None = None,
         repair: Callable[[Failure], str | None] | None = None,
         past: Past | None = None,
         check_move: Callable[[], Awaitable[str | None]] | None = None,
@@ -224,7 +224,8 @@ class Sidestep:
             needs: What the step needs of a route; None: nothing beside an answer.
             deadline: Seconds from now after which the step raises `TimeoutError`, which is no
                 fault of a route; None: no deadline.
-            serves: Says whether the agent can send requests to a route; None: to every one.
+            serves: Says whether the agent can send requests to a route, or as a text why not;
+                None: to every one.
             repair: Called at most once on each route, after a refusal whose `Failure.cure` says
                 what has to change in the request. Says what it changed for the next attempt;
                 None: nothing, so that the step moves or ends. None changes nothing.

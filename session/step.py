@@ -83,7 +83,7 @@ class Step:
         number: int,
         *,
         deadline: float | None,
-        serves: Callable[[Route], bool] | None,
+        serves: Callable[[Route], bool | str] | None,
         repair: Callable[[Failure], str | None] | None,
         past: Past | None,
         check_move: Callable[[], Awaitable[str | None]] | None,

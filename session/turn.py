@@ -268,11 +268,12 @@ class Session:
         tell = partial(self._tell_on, page)
         return Bill(self._ledger, requests, max_output_tokens=max_output_tokens, tell=tell)
 
-    def _serves(self, route: Route) -> bool:
-        """Say whether *route* can be asked, and where money is limited, paid for."""
-        return self._client.serves(route) and (
-            not self._ledger.limits_money or self._ledger.is_priced(route)
-        )
+    def _serves(self, route: Route) -> bool | str:
+        """Say whether *route* can be asked, and where money is limited, paid for; or why not."""
+        why = self._client.why_unserved(route)
+        if why is None and self._ledger.limits_money and not self._ledger.is_priced(route):
+            why = "nobody knows its price, and money is limited"
+        return True if why is None else why
 
     def _deadline_at(self, deadline: float | None) -> float | None:
         return None if deadline is None else self._middleware.clock.time() + deadline

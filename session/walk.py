@@ -30,7 +30,7 @@ class Walk:
         course: Course,
         degraded: DegradedRoutes,
         herald: Herald,
-        serves: Callable[[Route], bool] | None,
+        serves: Callable[[Route], bool | str] | None,
     ) -> None:
         self._course = course
         self._degraded = degraded
@@ -110,8 +110,9 @@ class Walk:
     def _unfit(self, route: Route) -> str | None:
         """Say why *route* cannot take this step; None: it can."""
         why = self._course.unfit.get(route)
-        if why is None and self._serves is not None and not self._serves(route):
-            return "not served"
+        if why is None and self._serves is not None:
+            said = self._serves(route)
+            why = said if isinstance(said, str) else None if said else "not served"
         return why
 
     def _skip(self, route: Route, why: str) -> None:

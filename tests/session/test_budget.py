@@ -307,7 +307,7 @@ async def test_where_money_is_limited_a_route_without_a_price_is_not_asked() -> 
             await outage.open().turn("hi")
 
     assert outage.asked == [A, third]
-    assert CandidateSkipped(1, B, "not served") in outage.events
+    assert CandidateSkipped(1, B, "nobody knows its price, and money is limited") in outage.events
     assert not outage.middleware.degraded.is_degraded(B)
 
 

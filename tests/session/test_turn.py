@@ -122,7 +122,10 @@ async def test_a_route_of_an_unknown_provider_is_never_taken_as_a_sibling() -> N
         ended = await outage.session.turn("hi")
 
     assert ended.route == B
-    assert sidestep.CandidateSkipped(1, Route("nowhere/x"), "not served") in outage.events
+    assert (
+        sidestep.CandidateSkipped(1, Route("nowhere/x"), "no provider 'nowhere' is known")
+        in outage.events
+    )
 
 
 async def test_a_cancelled_turn_closes_its_connection_and_leaves_the_session_usable() -> None:
