@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .complaint import Complaint
 from .model import plain_name, reasons_as_openai
 from .strict_dialect import Dialect, dialect_of
+from .strict_request import StrictRequest
 from .stub_prefix import listed
 from .wire import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from .issuer import Issuer
-    from .route import Route
 
 JSON_KINDS: tuple[tuple[type, str], ...] = (
     (bool, "a boolean"),
@@ -28,19 +27,8 @@ JSON_KINDS: tuple[tuple[type, str], ...] = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Said:
+class Said(StrictRequest):
     """A request to judge."""
-
-    body: Mapping[str, Any]
-    route: Route
-    vendor: str
-    issuer: Issuer
-
-    @cached_property
-    def messages(self) -> list[Mapping[str, Any]]:
-        """All messages; what is none is an empty one."""
-        return [mapping(each) for each in listed(self.body.get("messages"))]
 
     @property
     def dialect(self) -> Dialect:

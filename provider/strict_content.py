@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .complaint import Complaint
 from .model import gemini_version
+from .strict_request import StrictRequest
 from .stub_prefix import listed
 from .wire import mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from .issuer import Issuer
-    from .route import Route
 
 _SNAKE = re.compile(r"_([a-z])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
@@ -26,14 +24,8 @@ NAMED = frozenset({"properties"})
 """Objects whose keys are the agent's own, and whose values are not."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Said:
+class Said(StrictRequest):
     """A request to judge; its keys may be in camel case or in snake case."""
-
-    body: Mapping[str, Any]
-    route: Route
-    vendor: str
-    issuer: Issuer
 
     @cached_property
     def read(self) -> Mapping[str, Any]:

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .complaint import Complaint
 from .model import claude
-from .stub_prefix import FIRST_PARTY, blocks_of, listed
+from .strict_request import StrictRequest
+from .stub_prefix import FIRST_PARTY, blocks_of
 from .wire import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from .issuer import Issuer
     from .model import Claude
-    from .route import Route
 
 
-@dataclass(frozen=True, kw_only=True)
-class Said:
+class Said(StrictRequest):
     """A request to judge."""
-
-    body: Mapping[str, Any]
-    route: Route
-    vendor: str
-    issuer: Issuer
-
-    @cached_property
-    def messages(self) -> list[Mapping[str, Any]]:
-        """All messages; what is none is an empty one."""
-        return [mapping(each) for each in listed(self.body.get("messages"))]
 
     @cached_property
     def is_facade(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +9,13 @@ from .complaint import Complaint
 from .model import reasons_as_openai
 from .strict_chat_setting import wrong_function
 from .strict_completion import invalid, missing, unsupported, wrong_kind
+from .strict_request import StrictRequest
 from .stub_prefix import listed
 from .wire import integer, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .issuer import Issuer
-    from .route import Route
 
 # Source: the types of the openai package 3.57, read on 2026-11-29.
 KNOWN = frozenset(
@@ -35,14 +33,8 @@ SAMPLING = ("temperature", "top_p", "top_logprobs")
 ENCRYPTED = "reasoning.encrypted_content"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Said:
+class Said(StrictRequest):
     """A request to judge."""
-
-    body: Mapping[str, Any]
-    route: Route
-    vendor: str
-    issuer: Issuer
 
     @cached_property
     def items(self) -> list[Mapping[str, Any]]:

@@ -13,9 +13,9 @@ from ..provider.route import Route
 from ..provider.secret import Secret
 from .config import ConfigWarning
 from .degraded import reachable
+from .plan import HINT
 from .plan_source import (
     COORDINATOR_VARIABLE,
-    HINT,
     HINT_VARIABLE,
     NUMBERED,
     RULES_VARIABLE,

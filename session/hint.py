@@ -9,13 +9,10 @@ from ..provider.error import ConfigError
 from ..provider.route import Route
 from .config import ConfigWarning, FallbackConfig
 from .expansion import expand, unset
-from .plan import Entry, Plan
+from .plan import HINT, Entry, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-
-NAME = "hint"
-"""By which a step asks for the chain; its head's route does as well."""
 
 
 def hint_plan(
@@ -86,7 +83,7 @@ def _plan(routes: list[Route], warnings: list[ConfigWarning]) -> Plan:
         source="the hint",
         # That the map is empty is no mistake here.
         config=config.model_copy(update={"warnings": ()}),
-        chains={NAME: entries, str(routes[0]): entries},
+        chains={HINT: entries, str(routes[0]): entries},
         is_any_failure=True,
         warnings=tuple(warnings),
     )

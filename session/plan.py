@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     """Says why a route cannot take a step, in half a sentence; None: it can."""
 
 
+HINT = "hint"
+"""By which a step asks for the chain of a hint; its head's route does as well."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One route of a chain, and what is said of it.

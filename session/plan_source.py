@@ -12,7 +12,7 @@ from ..provider.error import ConfigError
 from ..provider.variable import named_path, read_variable
 from .config import parse_config
 from .numbered_name import FIELDS, written_entries
-from .plan import Plan, asked_route
+from .plan import HINT, Plan, asked_route
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,6 @@ COORDINATOR_VARIABLE = "REPLO_OPENCODE_FALLBACK_CONFIG"
 CONFIG_VARIABLES = frozenset({VARIABLE, COORDINATOR_VARIABLE})
 RULES_VARIABLE = "SIDESTEP_ROUTING_RULES"
 HINT_VARIABLE = "SIDESTEP_HINT"
-HINT = "hint"
 NUMBERED = "MODEL_BASE_URL"
 """The first of the numbered variables."""
 

@@ -19,7 +19,8 @@ from sidestep import (
     Sidestep,
 )
 from sidestep.session.expansion import expand
-from sidestep.session.hint import NAME, hint_plan
+from sidestep.session.hint import hint_plan
+from sidestep.session.plan import HINT as NAME
 from sidestep.session.plan import Plan
 
 from ..virtual import VirtualClock

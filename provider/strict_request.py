@@ -1,0 +1,31 @@
+"""What every rule of the strict stub looks at, in whichever wire."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .stub_prefix import listed
+from .wire import mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .issuer import Issuer
+    from .route import Route
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictRequest:
+    """A request to judge."""
+
+    body: Mapping[str, Any]
+    route: Route
+    vendor: str
+    issuer: Issuer
+
+    @cached_property
+    def messages(self) -> list[Mapping[str, Any]]:
+        """All messages, in the wires that have any; what is none is an empty one."""
+        return [mapping(each) for each in listed(self.body.get("messages"))]
