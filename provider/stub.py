@@ -118,6 +118,10 @@ class Stub:
         """Where it listens, as ``http://127.0.0.1:8503``."""
         return self._url(self._port)
 
+    def url_of(self, provider: str) -> str:
+        """Where *provider* is played: `url`, or the port of its own that refuses all of it."""
+        return self._url(self._refusing.get(provider, self._port))
+
     def providers(self) -> dict[str, dict[str, str | None]]:
         """What ``SIDESTEP_PROVIDERS`` holds to lead an agent here; no key is asked for."""
         return {name: self._provider(name) for name in self.scenario.providers or KNOWN}
@@ -147,7 +151,7 @@ class Stub:
         return f"http://{url_host(self._address)}:{port}"
 
     def _provider(self, name: str) -> dict[str, str | None]:
-        base = f"{self._url(self._refusing.get(name, self._port))}/{quote(name, safe='')}"
+        base = f"{self.url_of(name)}/{quote(name, safe='')}"
         wire, ending = place_of(name)
         return {"wire": wire, "baseUrl": base + ending, "apiKeyEnv": None}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 import tomllib
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
+from urllib.parse import unquote
 
 import anyio
 import httpx
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
 DEFAULT = "primary-503"
 TIME_SCALE = 0.02
 """Real seconds that a second of the drill takes, unless told otherwise."""
+
+_PLACE = re.compile(r"\$\{STUB\}(?=(?:/(?P<provider>[^/\s\"']+))?)")
+"""Where a variable names the stub, and which of its providers."""
 
 _SHIPPED = files(__name__.partition(".")[0]) / "fixtures" / "drills"
 
@@ -122,7 +127,8 @@ class DrillFile(_Table):
         title: What happens, in a sentence.
         route: What the agent asks for: a route, or the name of a chain.
         config: What a coordinator would set; None where *environ* says it.
-        environ: Variables to set beside that; ``${STUB}`` in one is the address of the stub.
+        environ: Variables to set beside that; ``${STUB}/PROVIDER`` in one is where the stub plays
+            that provider, or refuses it.
         answers: What the stub answers on each route, as in a scenario.
         never_sent: Texts that no request may hold.
         strict: The stub refuses what the real APIs refuse.
@@ -327,5 +333,6 @@ def _environ(drill: Drill, stub: Stub, time_scale: float) -> dict[str, str]:
     if drill.file.config is not None:
         environ[VARIABLE] = json.dumps(drill.file.config)
     return environ | {
-        name: text.replace("${STUB}", stub.url) for name, text in drill.file.environ.items()
+        name: _PLACE.sub(lambda found: stub.url_of(unquote(found["provider"] or "")), text)
+        for name, text in drill.file.environ.items()
     }

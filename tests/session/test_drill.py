@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from sidestep import ConfigError, Failure, Route
+from sidestep import AttemptFailed, ConfigError, Failure, Route
 from sidestep.session import step as engine
 from sidestep.session.decision import Decision, Limits, Standing, Stop, Swap, decide
 from sidestep.session.drill import Drill, list_drills, play
@@ -216,6 +216,69 @@ async def test_a_drill_of_ones_own_is_judged_by_what_it_expects(
         assert complaints == []
     else:
         assert any(complaint in each for each in complaints)
+
+
+NUMBERED = """
+title = "the primary refuses the connection"
+route = "balanced"
+[environ]
+MODEL_BASE_URL = "${STUB}/the%2Dhouse/v1"
+MODEL_API_KEY = "sk-1"
+MODEL_BALANCED = "x"
+MODEL_FALLBACK_1_BASE_URL = "${STUB}/fallback-1/v1"
+MODEL_FALLBACK_1_API_KEY = "sk-2"
+MODEL_FALLBACK_1_BALANCED = "y"
+[answers]
+"the-house/x" = { refuse = true }
+"fallback-1/y" = { text = "hello" }
+[[turns]]
+prompt = "hi"
+[turns.expect]
+answered = "fallback-1/y"
+requests = [["fallback-1/y", 1]]
+attempts = 2
+"""
+
+HINTED = """
+title = "the head of a hint refuses the connection"
+route = "hint"
+[environ]
+SIDESTEP_PROVIDERS = '''
+{"house": {"wire": "openai-chat", "baseUrl": "${STUB}/house/v1", "apiKeyEnv": null},
+ "spare": {"wire": "openai-chat", "baseUrl": "${STUB}/spare", "apiKeyEnv": null}}'''
+SIDESTEP_HINT = "house:x,spare:y"
+[answers]
+"house/x" = { refuse = true }
+"spare/y" = { text = "hello" }
+[[turns]]
+prompt = "hi"
+[turns.expect]
+answered = "spare/y"
+requests = [["spare/y", 1]]
+attempts = 2
+"""
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        pytest.param(NUMBERED, "primary/x", id="numbered variables"),
+        pytest.param(HINTED, "house/x", id="providers of a variable"),
+    ],
+)
+async def test_a_variable_that_leads_to_a_provider_which_refuses_leads_to_a_closed_port(
+    tmp_path: Path, text: str, refused: str
+) -> None:
+    path = tmp_path / "refused.toml"
+    path.write_text(text)
+    drill = Drill.find(str(path))
+
+    (turn,) = played = await play(drill)
+
+    failures = [event.failure for _, event in turn.events if isinstance(event, AttemptFailed)]
+    assert [(each.route, each.code) for each in failures] == [(refused, "refused")]
+    assert judge(drill, played) == []
 
 
 @pytest.mark.parametrize(
