@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from pydantic_core import from_json
 from ..provider.catalog import ProviderSettings, provider_settings
 from ..provider.error import ConfigError
 from ..provider.route import Route
+from .doubled_key import doubled_keys
 
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 Status = Annotated[int, Field(strict=True, ge=0, le=999)]
@@ -104,9 +105,20 @@ def parse_config(text: str | bytes) -> FallbackConfig:
     if not isinstance(data, dict):
         raise ConfigError(f"expected one JSON object, got {_json_type(data)}")
     try:
-        return FallbackConfig.model_validate(data)
+        config = FallbackConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigError("; ".join(_explain(problem) for problem in error.errors())) from None
+    doubled = tuple(_doubled(text))
+    return config.model_copy(update={"warnings": doubled + config.warnings}) if doubled else config
+
+
+def _doubled(text: str | bytes) -> Iterator[ConfigWarning]:
+    for (outer, *inner), times in doubled_keys(text):
+        name = outer if outer.isidentifier() else repr(outer)
+        where = name + "".join(f"[{key!r}]" for key in inner)
+        often = "twice" if times == 2 else f"{times} times"
+        message = f"`{where}` is written {often}, and the last one counts"
+        yield ConfigWarning("C020", message, "write it once")
 
 
 def _known_keys(data: dict[Any, Any], warnings: list[ConfigWarning]) -> dict[str, Any]:

@@ -129,6 +129,12 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
             ["check"], {"REPLO_OPENCODE_FALLBACK_CONFIG": MAP}, 0, "REPLO_OPENCODE", id="the other"
         ),
         pytest.param(
+            ["check"],
+            {"SIDESTEP_FALLBACK_CONFIG": '{"fallbackModelsByModel": {"a/x": "b/y", "a/x": "c/z"}}'},
+            0, "C020  `fallbackModelsByModel['a/x']` is written twice, and the last one counts: "
+            "write it once", id="a route that is written twice",
+        ),
+        pytest.param(
             ["check"], {"SIDESTEP_FALLBACK_CONFIG": "{"}, 2, "not JSON", id="broken configuration"
         ),
         pytest.param(

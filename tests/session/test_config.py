@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sidestep import ConfigError, FallbackConfig, Route, Sidestep, load_config
 from sidestep.session.config import parse_config
+from sidestep.session.doubled_key import doubled_keys
 from sidestep.session.plan_source import COORDINATOR_VARIABLE, VARIABLE
 from sidestep.session.source import PlanReader
 
@@ -163,6 +166,88 @@ def test_a_key_that_does_nothing_is_a_warning_that_names_it(
     assert [warning.code for warning in config.warnings] == [code]
     assert text in str(config.warnings[0])
     assert "sk-123" not in str(config.warnings[0])
+
+
+MAPPED = '"fallbackModelsByModel": {"a/x": "b/y/z"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        pytest.param("{" + MAPPED + "}", [], id="every key once"),
+        pytest.param(
+            '{"fallbackModelsByModel": {"a/x": "c/w", "a/x": "b/y/z"}}',
+            ["`fallbackModelsByModel['a/x']` is written twice, and the last one counts"],
+            id="a route",
+        ),
+        pytest.param(
+            '{"fallbackModelsByModel": {"a\\/x": "c/w", "a/x": "b/y/z"}}',
+            ["`fallbackModelsByModel['a/x']` is written twice"], id="one that is also escaped",
+        ),
+        pytest.param(
+            '{"cooldownSeconds": 1, "cooldownSeconds": 2, "cooldownSeconds": 60, ' + MAPPED + "}",
+            ["`cooldownSeconds` is written 3 times, and the last one counts"], id="a setting",
+        ),
+        pytest.param(
+            '{"fallbackModelsByModel": {"a/x": "c/w", "a/x": "d/v"}, ' + MAPPED + "}",
+            ["`fallbackModelsByModel` is written twice"], id="the map, and one in what it hides",
+        ),
+        pytest.param(
+            '{"providers": {"b": {"baseUrl": "http://h", "baseUrl": "http://i"}}, ' + MAPPED + "}",
+            ["`providers['b']['baseUrl']` is written twice"], id="a provider's setting",
+        ),
+        pytest.param(
+            '{"maxWaitSeconds": 60, "providers": {"b": {"failures": [{"kind": "quota", '
+            '"code": "x", "code": "y"}]}}, ' + MAPPED + ', "maxWaitSeconds": 60}',
+            ["`maxWaitSeconds` is written twice", "`providers['b']['failures']['code']`"],
+            id="two at once, one of them in a list",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("as_bytes", [False, True], ids=["a variable", "a file"])
+def test_a_key_that_is_written_twice_is_a_warning_that_names_it(
+    text: str, warned: list[str], *, as_bytes: bool
+) -> None:
+    config = parse_config(text.encode() if as_bytes else text)
+
+    assert config.fallback_models_by_model == {A: (B,)}
+    assert (config.cooldown_seconds, config.max_wait_seconds) == (60, 60)
+    assert [warning.code for warning in config.warnings] == ["C020"] * len(warned)
+    for warning, message in zip(config.warnings, warned, strict=True):
+        assert message in str(warning)
+        assert str(warning).endswith(": write it once")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("9" * 4300, id="a long number"),
+        pytest.param("1e999", id="a number that is too large"),
+        pytest.param("[" * 190 + "]" * 190, id="deep lists"),
+        pytest.param('{"x":' * 190 + "1" + "}" * 190, id="deep objects"),
+        pytest.param(r'"\u0000\ud83d\ude00\u007f\u2028"', id="odd characters"),
+    ],
+)
+def test_the_search_for_keys_that_are_written_twice_refuses_nothing(value: str) -> None:
+    config = parse_config('{"x": ' + value + ", " + MAPPED + "}")
+
+    assert config.fallback_models_by_model == {A: (B,)}
+    assert [warning.code for warning in config.warnings] == ["C001"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.floats() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_what_has_every_key_once_has_none_twice(value: object) -> None:
+    assert doubled_keys(json.dumps(value)) == []
+
+
+def test_json_that_is_nested_without_end_has_no_key_twice() -> None:
+    assert doubled_keys('{"x":' * 100_000) == []
+    assert doubled_keys('{"x":' * 100_000 + "1" + "}" * 100_000) == []
 
 
 @pytest.mark.parametrize(
