@@ -89,9 +89,10 @@ def read_json(data: bytes | str) -> Any:
     """
     try:
         return from_json(data)
-    except ValueError:
+    except (TypeError, ValueError):
         # The strict parser refuses a lone \\ud83d, which some servers send when they cut an emoji
-        # between two tokens. Only what fails pays for the second look.
+        # between two tokens; of one that is spelled out in a variable it says that it is no text.
+        # Only what fails pays for the second look.
         try:
             text = json.dumps(json.loads(data), ensure_ascii=False)
         except RecursionError as error:

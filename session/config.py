@@ -99,7 +99,10 @@ def parse_config(text: str | bytes) -> FallbackConfig:
             change. The text itself is never quoted, since it may hold secrets.
     """
     try:
-        data = from_json(text, allow_inf_nan=False)
+        # Bytes of a variable that are no UTF-8 come as surrogates, which the parser takes in bytes
+        # alone: to refuse them, and to say where.
+        encoded = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+        data = from_json(encoded, allow_inf_nan=False)
     except ValueError as error:
         raise ConfigError(f"not JSON ({error}): write one JSON object") from None
     if not isinstance(data, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,3 +27,15 @@ def test_half_a_surrogate_pair_in_a_body_becomes_a_question_mark() -> None:
     body = {"model": "m", "messages": [{"content": "a\ud83d"}, {"content": "b"}]}
 
     assert write_body(body) == b'{"model":"m","messages":[{"content":"a?"},{"content":"b"}]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param(rb'{"a": "\ud83d"}', {"a": "?"}, id="half a surrogate pair"),
+        pytest.param('{"a": "\udcff"}', {"a": "?"}, id="a byte of a variable that is no text"),
+        pytest.param(rb'{"a": "\ud83d\ude00"}', {"a": "\U0001f600"}, id="a whole pair"),
+    ],
+)
+def test_what_is_no_text_is_read_as_a_question_mark(text: str | bytes, value: object) -> None:
+    assert read_json(text) == value

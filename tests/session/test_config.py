@@ -255,6 +255,10 @@ def test_json_that_is_nested_without_end_has_no_key_twice() -> None:
     [
         pytest.param("{", "not JSON (EOF while parsing", id="cut short"),
         pytest.param("yes", "not JSON", id="a word"),
+        pytest.param(
+            '{"a": "\udcff"}', "not JSON (invalid unicode code point at line 1 column 8)",
+            id="bytes that are no text",
+        ),
         pytest.param("[]", "expected one JSON object, got a list", id="a list"),
         pytest.param("null", "expected one JSON object, got null", id="null"),
         pytest.param('"a/x"', "expected one JSON object, got a string", id="a string"),
