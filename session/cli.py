@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import click
 
 from ..provider.error import ConfigError
-from ..provider.route import Route
 from . import interrupt
+from .option import Place, RouteName, Seconds
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..provider.route import Route
     from .drill import Drill
 
 EXIT_FAILED = 1
@@ -29,30 +29,6 @@ STUB_PORT = 8503
 MIN_WIDTH = 20
 
 as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON instead of text.")
-
-
-class _Seconds(click.FloatRange):
-    """A finite number of seconds."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        seconds = super().convert(value, param, ctx)
-        if not math.isfinite(seconds):
-            self.fail(f"{value!r} is not a finite number.", param, ctx)
-        return seconds
-
-
-class _Route(click.ParamType[Route]):
-    """A route, written ``provider/model``."""
-
-    name = "provider/model"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Route:
-        try:
-            return Route(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -67,7 +43,7 @@ def cli() -> None:
 @click.option("--all", "is_all", is_flag=True, help="Play every one of them.")
 @click.option(
     "--time-scale",
-    type=_Seconds(min=0, min_open=True, max=10),
+    type=Seconds(min=0, min_open=True, max=10),
     help="Real seconds that a second of the drill takes; 1 is the real pace.  [default: 0.02]",
 )
 @as_json
@@ -130,25 +106,25 @@ def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
 @click.option("--system", help="Instructions that stand before the conversation.")
 @click.option("--max-output-tokens", type=click.IntRange(min=1), help="Longest answer, in tokens.")
 @click.option(
-    "--deadline", type=_Seconds(min=0, min_open=True), help="Seconds after which to give up."
+    "--deadline", type=Seconds(min=0, min_open=True), help="Seconds after which to give up."
 )
 @click.option(
     "--workspace",
-    type=click.Path(path_type=Path),
+    type=Place(path_type=Path),
     metavar="DIR",
     help="Give the model tools to read, write and run things in this folder.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask before a tool writes or runs something.")
 @click.option(
     "--session",
-    type=click.Path(path_type=Path),
+    type=Place(path_type=Path),
     metavar="FILE",
     help="Keep the conversation in this file.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the conversation in the --session file.")
 @click.option(
     "--journal",
-    type=click.Path(path_type=Path),
+    type=Place(path_type=Path),
     metavar="FILE",
     help="Append what happens to this file, for `check --journal`.",
 )
@@ -202,7 +178,7 @@ def run(
     help="0 takes any that is free.",
 )  # fmt: skip
 @click.option(
-    "--scenario", metavar="FILE|DRILL",
+    "--scenario", type=Place(), metavar="FILE|DRILL",
     help="What to answer: a file, or the name of a drill; without one, a short text.",
 )  # fmt: skip
 @click.option(
@@ -282,7 +258,7 @@ def _sum_up(journal: str, *, is_json: bool) -> int:
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
 @click.option("--status", type=click.IntRange(100, 599), help="The status of a bare body.")
 @click.option("--provider", help="Whose answer it is, such as openrouter.")
-@click.option("--model", "route", type=_Route(), help="The route that answered.")
+@click.option("--model", "route", type=RouteName(), help="The route that answered.")
 @as_json
 def explain(
     file: str, *, status: int | None, provider: str | None, route: Route | None, is_json: bool
@@ -307,7 +283,7 @@ def explain(
 
 @cli.command()
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
-@click.option("--to", "route", type=_Route(), required=True, help="The route to render for.")
+@click.option("--to", "route", type=RouteName(), required=True, help="The route to render for.")
 @click.option("--explain", "with_notes", is_flag=True, help="Say what was changed, and why.")
 @as_json
 def render(file: str, *, route: Route, with_notes: bool, is_json: bool) -> int:

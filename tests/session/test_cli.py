@@ -99,6 +99,21 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
             ["run", "hi", "--model", "anthropic/x"], {"SIDESTEP_PROVIDERS": "@nope.json"}, 2,
             "SIDESTEP_PROVIDERS (nope.json): it cannot be read", id="no file of providers",
         ),
+        *(
+            pytest.param(
+                ["run", "hi", "--model", "anthropic/x", option, "", *more], {}, 2,
+                f"Invalid value for '{option}': '' is empty: write `{option} {form}`, or leave it "
+                "out", id=f"{' '.join((option, *more))} without a name",
+            )
+            for option, form, *more in (
+                ("--journal", "FILE"), ("--session", "FILE"), ("--session", "FILE", "--resume"),
+                ("--workspace", "DIR"), ("--workspace", "DIR", "--yes"),
+            )
+        ),
+        pytest.param(
+            ["stub", "--scenario", ""], {}, 2, "write `--scenario FILE|DRILL`, or leave it out",
+            id="--scenario without a name",
+        ),
         pytest.param(
             ["stub", "--scenario", "nope"], {}, 2, "take one of auth-401", id="no such scenario"
         ),
