@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..provider.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ..provider.catalog import catalog, providers_from_env
 from ..provider.error import ConfigError
 from ..provider.variable import named_path, read_variable
@@ -63,7 +64,10 @@ class Source:
         return read_variable(self.text)
 
     def reads(self, content: str | bytes, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the other variables that what it says depends on."""
+        """Return the other variables that what it says depends on.
+
+        Where ``SIDESTEP_PROVIDERS`` names a file, what is written there later is not followed.
+        """
         if self.variable == NUMBERED:
             entries = written_entries(environ)
             spelled = (each.variable(name) for each in entries.values() for name in FIELDS)
@@ -71,8 +75,9 @@ class Source:
         if self.variable == HINT_VARIABLE:
             from .expansion import names
 
-            return names(content if isinstance(content, str) else content.decode(errors="replace"))
-        return ()
+            text = content if isinstance(content, str) else content.decode(errors="replace")
+            return (PROVIDERS_VARIABLE, *names(text))
+        return (PROVIDERS_VARIABLE,) if self.variable == RULES_VARIABLE else ()
 
     def plan(self, content: str | bytes, environ: Mapping[str, str]) -> Plan | None:
         """Return the plan that *content* comes to; None where it says nothing.

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from sidestep import Client, ConfigError, ProviderError, Session, Sidestep, StepFailed
+from sidestep import Client, ConfigError, ProviderError, Route, Session, Sidestep, StepFailed
 from sidestep.provider.scenario import Scenario
 from sidestep.provider.stub import Stub
+from sidestep.session import source
 from sidestep.session.check import inspect
 from sidestep.session.plan_source import load_plan
 from sidestep.session.source import PlanReader
@@ -140,6 +141,10 @@ def test_two_ways_at_once_are_an_error_that_says_which_one_is_used(
     assert "unset all but one" in caplog.text
 
 
+CANDIDATE = '[[rules.candidates]]\nprovider = "house"\nmodel = "x"\n'
+HOUSE = json.dumps(
+    {"house": {"wire": "openai-chat", "baseUrl": "http://h", "apiKeyEnv": None, "boundary": "eu"}}
+)
 HINT = {"SIDESTEP_HINT": "zai:glm,anthropic:claude"}
 
 
@@ -175,6 +180,22 @@ def test_a_way_that_is_left_empty_hides_no_other(
             {"SIDESTEP_HINT": "zai:glm,${RESCUE:-anthropic}:x"}, {"RESCUE": "groq"},
             id="a variable of a hint",
         ),
+        pytest.param(
+            {"SIDESTEP_HINT": "house:x,anthropic:y"}, {"SIDESTEP_PROVIDERS": HOUSE},
+            id="a provider that a hint names",
+        ),
+        pytest.param(
+            {"SIDESTEP_HINT": "house:x,anthropic:y", "SIDESTEP_PROVIDERS": "{"},
+            {"SIDESTEP_PROVIDERS": HOUSE}, id="providers that were wrong beside a hint",
+        ),
+        pytest.param(
+            {"SIDESTEP_ROUTING_RULES": RULES + CANDIDATE}, {"SIDESTEP_PROVIDERS": HOUSE},
+            id="a provider of a rule's candidate",
+        ),
+        pytest.param(
+            {"SIDESTEP_ROUTING_RULES": RULES + CANDIDATE, "SIDESTEP_PROVIDERS": HOUSE},
+            {"SIDESTEP_PROVIDERS": HOUSE.replace("eu", "us")}, id="where a candidate's data may go",
+        ),
         pytest.param(_by_numbers("http://h")[1], {"MODEL_BALANCED": "other"}, id="a tier"),
         pytest.param(
             _by_numbers("http://h")[1],
@@ -196,6 +217,39 @@ def test_a_plan_is_made_again_when_what_it_was_read_from_changes(
     assert seen == [False, True, False]
     assert reader.plan is not None
     assert reader.plan.chains != (before.chains if before else {})
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        pytest.param({"SIDESTEP_HINT": "house:x,${RESCUE:-zai}:y"}, id="a hint"),
+        pytest.param({"SIDESTEP_ROUTING_RULES": RULES + CANDIDATE}, id="rules"),
+        pytest.param(_by_numbers("http://h")[1], id="numbers"),
+    ],
+)
+def test_nothing_is_read_again_while_nothing_has_changed(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = PlanReader(environ | {"SIDESTEP_PROVIDERS": HOUSE})
+    reader.has_changed()
+    plan = reader.plan
+    monkeypatch.setattr(source, "find_sources", lambda _: pytest.fail("read again"))
+
+    assert [reader.has_changed(), reader.has_changed()] == [False, False]
+    assert reader.plan is plan is not None
+
+
+@pytest.mark.parametrize("way", [_by_map, _by_numbers], ids=["a map", "numbers"])
+def test_providers_are_not_followed_by_a_plan_that_does_not_depend_on_them(way: Any) -> None:
+    environ = way("http://h")[1]
+    middleware = Sidestep.from_env(environ)
+    assert middleware.plan is not None
+    middleware.degraded.degrade(Route(FIRST), cooldown=60.0)
+
+    environ["SIDESTEP_PROVIDERS"] = HOUSE
+
+    assert middleware.config is not None
+    assert middleware.degraded.is_degraded(Route(FIRST))
 
 
 ALONE = '[[rules]]\ntask_class = "none"\n'
