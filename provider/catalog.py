@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, field_validator
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from .fact import Fact
 
 VARIABLE = "SIDESTEP_PROVIDERS"
+
+Capability = Literal["tool_calling", "streaming", "structured_output", "images", "reasoning"]
+CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
+"""What a route may be said to have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,7 @@ class Provider:
         api_key_env: The environment variable that holds the key; None where none is needed.
         boundary: Where its data may go, in the operator's own word; None says nothing.
         context_window: Tokens that a request and its answer may take; None is unknown.
+        capabilities: What its models have, of `CAPABILITIES`; None says nothing.
         failures: What its failures mean beyond what we know, or in spite of it; read first.
     """
 
@@ -59,7 +64,14 @@ class Provider:
     timeouts: Timeouts = Timeouts()
     boundary: str | None = None
     context_window: int | None = None
+    capabilities: frozenset[str] | None = None
     failures: tuple[Fact, ...] = ()
+
+    @property
+    def says_what_it_takes(self) -> bool:
+        """Something is said of it that may keep a step away."""
+        told = (self.boundary, self.context_window, self.capabilities)
+        return any(each is not None for each in told)
 
 
 _GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta"
@@ -119,6 +131,7 @@ class ProviderSettings(BaseModel):
     timeouts: TimeoutSettings | None = None
     boundary: str | None = None
     context_window: Annotated[int, Field(gt=0)] | None = None
+    capabilities: list[Capability] | None = None
     failures: list[FailureSettings] = Field(default_factory=list)
 
     @field_validator("base_url")
@@ -149,15 +162,15 @@ class ProviderSettings(BaseModel):
         return value
 
 
-def catalog(overrides: Mapping[str, ProviderSettings] | None = None) -> dict[str, Provider]:
-    """Return the providers that we know, changed and added to by *overrides*.
+def catalog(*overrides: Mapping[str, ProviderSettings]) -> dict[str, Provider]:
+    """Return the providers that we know, changed and added to by *overrides*, one after another.
 
     Raises:
         ConfigError: A provider that we do not know has no wire or no base URL, or its name
             cannot stand in a route.
     """
     providers = {provider.name: provider for provider in _KNOWN}
-    for name, settings in (overrides or {}).items():
+    for name, settings in (item for each in overrides for item in each.items()):
         known = providers.get(name)
         providers[name] = _changed(known or _added(name, settings), settings)
     return providers
@@ -269,6 +282,8 @@ def _changed(provider: Provider, settings: ProviderSettings) -> Provider:
         for name in ("wire", "base_url", "boundary", "context_window")
         if getattr(settings, name) is not None
     }
+    if settings.capabilities is not None:
+        changes["capabilities"] = frozenset(settings.capabilities)
     if settings.failures:
         changes["failures"] = tuple(failure.fact() for failure in settings.failures)
     if "api_key_env" in settings.model_fields_set:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Self
 from .catalog import catalog, providers_from_env
 from .error import ConfigError
 from .reply import Reply
+from .request import missing_key
+from .secret import Secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -108,6 +110,19 @@ class Client:
             key=self._key(rendering.provider),
             wall_clock=self._wall_clock,
         )
+
+    async def count(self, rendering: Rendering) -> int | None:
+        """Ask how many tokens what `render` returned would take, its answer not counted.
+
+        None where the provider does not count, or not within five seconds. Anthropic, OpenAI's
+        Responses and Gemini do.
+        """
+        from .token_count import count_tokens
+
+        secret = Secret(self._key(rendering.provider))
+        if missing_key(rendering.provider, secret) is not None:
+            return None
+        return await count_tokens(self._transport(), rendering, secret=secret)
 
     def stream(self, route: Route, conversation: Conversation) -> Reply:
         """Ask *route* to go on with *conversation*.

@@ -34,7 +34,7 @@ async def read_refusal(
     is_success = 200 <= response.status_code < 300
     if is_success and "json" not in response.headers.get("content-type", ""):
         return None
-    body = await _read(blocks)
+    body = await read_body(blocks)
     return name_refusal(response.status_code, response.headers, body, provider=provider, now=now)
 
 
@@ -56,8 +56,8 @@ def name_refusal(
     return classify_response(status, headers, body, provider=provider, wire=provider.wire, now=now)
 
 
-async def _read(blocks: AsyncIterator[bytes]) -> bytes:
-    """Read the body, or what comes of it: the status counts without it."""
+async def read_body(blocks: AsyncIterator[bytes]) -> bytes:
+    """Read a short body, or what comes of it: the status counts without it."""
     body = bytearray()
     with anyio.move_on_after(_PATIENCE), suppress(Exception):
         async for block in blocks:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from .stub_answer import Answer
 
 MAX_TIMES = 10_000
+MAX_TOKENS = 1_000_000_000
+
+_KEYS = ("title", "answers", "counts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +36,27 @@ class Scenario:
         answers: For each route its answers in the order in which they are played; the last one
             is played for ever. Empty: every route answers with a short text.
         title: What the outage is about.
+        counts: How many tokens a route counts in any request; None: it does not count. One that
+            is not in here takes four bytes for a token.
     """
 
     answers: Mapping[Route, tuple[Answer, ...]] = field(default_factory=dict)
     title: str = ""
+    counts: Mapping[Route, int | None] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read the scenario in the file at *path*: JSON or, with the suffix ``.toml``, TOML.
 
-        A whole drill may stand in the file: of its keys only ``answers`` and ``title`` are read.
+        A whole drill may stand in the file: only its ``answers``, ``counts`` and ``title`` are
+        read.
 
         Raises:
             ConfigError: The file cannot be read, or what is in it is no scenario.
         """
         obj = _read_file(Path(path))
         if "answers" in obj:
-            obj = {key: obj[key] for key in ("title", "answers") if key in obj}
+            obj = {key: obj[key] for key in _KEYS if key in obj}
         try:
             return cls.parse(obj)
         except ConfigError as error:
@@ -62,17 +69,23 @@ class Scenario:
         Raises:
             ConfigError: Something in it is wrong; the message says where and what to write.
         """
-        table = Table(obj, "", ("title", "answers"))
+        table = Table(obj, "", _KEYS)
         if "answers" not in obj:
             raise ConfigError(
                 '`answers` is missing: write {"answers": {"provider/model": [{"text": "..."}]}}'
             )
         by_route = Table(obj["answers"], "answers")
         answers = {
-            _route(key): _answers(value, f"answers[{key!r}]") for key, value in by_route.items()
+            _route(key, "answers"): _answers(value, f"answers[{key!r}]")
+            for key, value in by_route.items()
         }
         _check_refusals(answers)
-        return cls(answers, table.text("title"))
+        counts = Table(obj.get("counts", {}), "counts")
+        return cls(
+            answers,
+            table.text("title"),
+            {_route(key, "counts"): _tokens(counts, key) for key in dict(counts.items())},
+        )
 
     def answer(self, route: Route, number: int) -> Answer | None:
         """What request *number* on *route* gets, counted from 1; None if it is not in here."""
@@ -110,11 +123,19 @@ def _read_file(path: Path) -> Mapping[str, object]:
     return obj
 
 
-def _route(key: str) -> Route:
+def _route(key: str, where: str) -> Route:
     try:
         return Route(key)
     except ValueError as error:
-        raise ConfigError(f"answers[{key!r}]: {error}") from error
+        raise ConfigError(f"{where}[{key!r}]: {error}") from error
+
+
+def _tokens(counts: Table, key: str) -> int | None:
+    if counts.get(key) is False:
+        return None
+    if isinstance(counts.get(key), int):
+        return counts.whole(key, 0, most=MAX_TOKENS)
+    raise wrong(f"counts[{key!r}]", counts.get(key), "a number of tokens, or false")
 
 
 def _answers(value: object, where: str) -> tuple[Answer, ...]:

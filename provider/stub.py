@@ -14,6 +14,7 @@ import anyio
 from .scenario import Scenario
 from .strict import complaint
 from .stub_connection import Connection, Reply
+from .stub_count import count_script
 from .stub_received import Received
 from .stub_script import Script, complaint_script, error_script, json_script, script_of
 from .stub_served import KNOWN, SERVED, Endpoint, path_of, place_of
@@ -49,6 +50,7 @@ class Stub:
 
     Attributes:
         requests: What came, in order, but for what the stub was asked about itself.
+        counts: What came beside that and asked for no answer, but how large it would be.
 
     Raises:
         ConfigError: On entering: the port is taken.
@@ -65,6 +67,7 @@ class Stub:
     ) -> None:
         self.scenario = Scenario() if scenario is None else scenario
         self.requests: list[Received] = []
+        self.counts: list[Received] = []
         self._host = host
         self._address = host
         self._port = port
@@ -136,6 +139,7 @@ class Stub:
         """Start every list of answers afresh, and forget what came."""
         self._asked.clear()
         self.requests.clear()
+        self.counts.clear()
 
     async def _bind(self, port: int) -> socket.socket:
         sock = await bind(self._host, port)
@@ -161,8 +165,10 @@ class Stub:
         if about_itself is not None:
             return Reply(about_itself, lambda _has_left: None)
         received = Received.of(request, path=path, at=self._timer())
-        self.requests.append(received)
-        script = self._script(request, received)
+        endpoint = Endpoint.at(path)
+        is_count = endpoint is not None and endpoint.is_count
+        (self.counts if is_count else self.requests).append(received)
+        script = self._script(request, received, endpoint)
         received.answered = script.word
         self._arrival.set()
         self._arrival = anyio.Event()
@@ -171,7 +177,8 @@ class Stub:
     def _about_itself(self, method: str, path: str) -> Script | None:
         match method, path:
             case "GET", "/_stub/requests":
-                came = [each.as_json(started_at=self._started_at) for each in self.requests]
+                received = sorted([*self.requests, *self.counts], key=lambda each: each.at)
+                came = [each.as_json(started_at=self._started_at) for each in received]
                 return json_script("requests", came)
             case "GET", "/_stub/providers":
                 return json_script("providers", self.providers())
@@ -181,8 +188,7 @@ class Stub:
             case _:
                 return None
 
-    def _script(self, request: Request, received: Received) -> Script:
-        endpoint = Endpoint.at(received.path)
+    def _script(self, request: Request, received: Received, endpoint: Endpoint | None) -> Script:
         if endpoint is None:
             return _not_served(404, f"nothing is served at {received.path!r}")
         if request.method != "POST":
@@ -196,8 +202,17 @@ class Stub:
             message = str(error)
             return error_script(endpoint.dialect, 400, request_id=request_id, message=message)
         received.route = ask.route
+        if endpoint.is_count:
+            return self._count(ask, endpoint.wire, request_id)
         refusal = self._refusal(ask, endpoint.wire, request_id)
         return self._play(ask) if refusal is None else refusal
+
+    def _count(self, ask: Ask, wire: Wire, request_id: str) -> Script:
+        tokens = self.scenario.counts.get(ask.route, ask.prompt_tokens)
+        if tokens is None:
+            message = f"{ask.route} does not count"
+            return error_script(ask.dialect, 404, request_id=request_id, message=message)
+        return count_script(ask, wire, tokens, request_id=request_id)
 
     def _refusal(self, ask: Ask, wire: Wire, request_id: str) -> Script | None:
         """What a strict stub says to a request that the real API would refuse."""

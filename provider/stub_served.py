@@ -22,6 +22,9 @@ SERVED = (
     "POST /PROVIDER/v1/responses",
     "POST /PROVIDER/v1beta/models/MODEL:streamGenerateContent",
     "POST /PROVIDER/v1beta/models/MODEL:generateContent",
+    "POST /PROVIDER/v1/messages/count_tokens",
+    "POST /PROVIDER/v1/responses/input_tokens",
+    "POST /PROVIDER/v1beta/models/MODEL:countTokens",
     "GET /_stub/requests",
     "GET /_stub/providers",
     "POST /_stub/reset",
@@ -48,11 +51,17 @@ ENDINGS: Mapping[str, Wire] = {
 }
 """By the end of its path a request says in which wire it speaks."""
 
+COUNT_ENDINGS: Mapping[str, Wire] = {
+    "/v1/messages/count_tokens": "anthropic",
+    "/responses/input_tokens": "openai-responses",
+}
+"""Where one may ask how large a request is; Gemini has a method for it."""
+
 GENERATE = re.compile(
     r"/(?P<provider>[^/]+)/(?:.*/)?models/(?P<model>[^/].*):"
-    r"(?P<method>generateContent|streamGenerateContent)"
+    r"(?P<method>generateContent|streamGenerateContent|countTokens)"
 )
-"""Gemini's paths, which name the model and say whether a stream is wanted."""
+"""Gemini's paths, which name the model and what is wanted: an answer, a stream, a count."""
 
 
 def place_of(provider: str) -> tuple[Wire, str]:
@@ -74,12 +83,14 @@ class Endpoint:
     Args:
         model: None where the body names it.
         is_stream: None where the body says so.
+        is_count: It is asked how large a request is, and for no answer.
     """
 
     provider: str
     wire: Wire
     model: str | None = None
     is_stream: bool | None = None
+    is_count: bool = False
 
     @classmethod
     def at(cls, path: str) -> Self | None:
@@ -87,11 +98,14 @@ class Endpoint:
         gemini = GENERATE.fullmatch(path)
         if gemini is not None:
             provider, model = unquote(gemini["provider"]), unquote(gemini["model"])
-            return cls(provider, "gemini", model, gemini["method"] != "generateContent")
-        for ending, wire in ENDINGS.items():
-            provider = path.removesuffix(ending).strip("/").partition("/")[0]
-            if path.endswith(ending) and provider:
-                return cls(unquote(provider), wire)
+            method = gemini["method"]
+            is_stream = method == "streamGenerateContent"
+            return cls(provider, "gemini", model, is_stream, is_count=method == "countTokens")
+        for endings in (ENDINGS, COUNT_ENDINGS):
+            for ending, wire in endings.items():
+                provider = path.removesuffix(ending).strip("/").partition("/")[0]
+                if path.endswith(ending) and provider:
+                    return cls(unquote(provider), wire, is_count=endings is COUNT_ENDINGS)
         return None
 
     @property

@@ -24,6 +24,7 @@ class Limits:
         swaps: Moves to another route; 0 also means that no route is ever degraded.
         statuses: Effective HTTP statuses that move a step.
         max_wait: Longest wait before a retry, in seconds.
+        unmoved: Kinds of failure that move nothing, whatever their status.
         moves_always: Every failure moves a step, listed or not, but for one that no route is to
             blame for.
     """
@@ -32,6 +33,7 @@ class Limits:
     swaps: int = 0
     statuses: Collection[int] = field(default=frozenset())
     max_wait: float
+    unmoved: Collection[FailureKind] = field(default=frozenset())
     moves_always: bool = False
 
 
@@ -192,7 +194,7 @@ def _is_listed(failure: Failure, rule: _Rule, limits: Limits) -> bool:
     """Say whether *failure* moves a step; a retryable one without a status always does."""
     if limits.moves_always and is_of_a_route(failure):
         return failure.kind is not FailureKind.CANCELLED
-    if rule.swap is _When.NEVER:
+    if rule.swap is _When.NEVER or failure.kind in limits.unmoved:
         return False
     if failure.status is None:
         return rule.retry is not _When.NEVER
@@ -234,6 +236,8 @@ def _why(
         return f"{spent}, and moving to a sibling is not configured"
     if rule.swap is _When.NEVER:
         return f"{spent}, and no other route would do better"
+    if failure.kind in limits.unmoved:
+        return f"{spent}, and {failure.kind} moves no step here"
     if not may_swap:
         status = "no status" if failure.status is None else f"status {failure.status}"
         return f"{spent}, and {status} is not in `fallbackOnErrors`"

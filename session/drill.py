@@ -130,6 +130,7 @@ class DrillFile(_Table):
         environ: Variables to set beside that; ``${STUB}/PROVIDER`` in one is where the stub plays
             that provider, or refuses it.
         answers: What the stub answers on each route, as in a scenario.
+        counts: How many tokens a route counts in any request, as in a scenario.
         never_sent: Texts that no request may hold.
         strict: The stub refuses what the real APIs refuse.
         tools: What the agent's tools say, by their names.
@@ -142,6 +143,7 @@ class DrillFile(_Table):
     config: dict[str, Any] | None = None
     environ: dict[str, str] = Field(default_factory=dict)
     answers: dict[str, Any]
+    counts: dict[str, Any] = Field(default_factory=dict)
     turns: tuple[DrilledTurn, ...] = Field(min_length=1)
     timeouts: Deadlines = Deadlines()
     never_sent: tuple[str, ...] = ()
@@ -199,7 +201,8 @@ class Drill:
         try:
             told = file.config is not None
             warnings = parse_config(json.dumps(file.config)).warnings if told else ()
-            return cls(name, file, Scenario.parse({"answers": file.answers}), warnings)
+            played = {"answers": file.answers, "counts": file.counts}
+            return cls(name, file, Scenario.parse(played), warnings)
         except ConfigError as error:
             raise ConfigError(f"{name}: {error}") from None
 

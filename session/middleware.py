@@ -21,8 +21,8 @@ from .degraded import DegradedRoutes
 from .error import StepFailed
 from .journal import VARIABLE as JOURNAL_VARIABLE
 from .journal import Journal
-from .plan import Course, Plan
-from .plan_source import providers_of
+from .plan import Course
+from .plan_source import map_plan, providers_of
 from .retry import RetryPolicy
 from .source import PlanReader
 from .step import Step
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .clock import Clock
     from .event import Listener
     from .past import Past
-    from .plan import Needs
+    from .plan import Needs, Plan
 
     Classify = Callable[[Exception], Failure | FailureKind | None]
 
@@ -62,7 +62,8 @@ class Sidestep:
             None: nothing is written.
 
     Raises:
-        ConfigError: The journal cannot be opened.
+        ConfigError: The journal cannot be opened, or *config* says something of a provider that
+            cannot be.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class Sidestep:
         return self._plan if self.config is not None else None
 
     def _take(self, given: FallbackConfig | Plan | None) -> None:
-        plan = Plan(source="", config=given) if isinstance(given, FallbackConfig) else given
+        plan = map_plan(given) if isinstance(given, FallbackConfig) else given
         if plan is not None and not plan.config.max_fallback_attempts and not plan.chains:
             plan = None  # switched off
         self._plan = plan
@@ -178,6 +179,7 @@ class Sidestep:
             swaps=config.max_fallback_attempts,
             statuses=frozenset(config.fallback_on_errors),
             max_wait=config.max_wait_seconds,
+            unmoved=frozenset() if self._plan is None else self._plan.unmoved,
             moves_always=self._plan is not None and self._plan.is_any_failure,
         )
 
@@ -213,6 +215,7 @@ class Sidestep:
         past: Past | None = None,
         check_move: Callable[[], Awaitable[str | None]] | None = None,
         before_attempt: Callable[[Route], None] | None = None,
+        count: Callable[[Route], Awaitable[int | None]] | None = None,
         on_event: Listener | None = None,
         journal: Listener | None = None,
     ) -> Step:
@@ -235,6 +238,10 @@ class Sidestep:
             before_attempt: Called with its route before each attempt, after a wait or a swap as
                 well. What it raises ends the step as it is: it is no failure of an attempt, so
                 that nothing is tried in its stead and no route is degraded for it.
+            count: Called before anything is sent to a route of which `needs.tokens`, an estimate,
+                leaves open whether it can hold the step: says how many tokens the request and
+                its longest answer take there. None from it: nobody knows, and the estimate
+                stands, as it does without this.
             on_event: Called with the events of this step, beside the middleware's own.
             journal: A page of the middleware's journal, where the step belongs to a turn; None:
                 one of the step's own, if there is a journal.
@@ -251,7 +258,7 @@ class Sidestep:
             self, self._course(route, needs, past), self._config, next(self._numbers),
             deadline=deadline, serves=serves, repair=repair,
             past=past, check_move=check_move, before_attempt=before_attempt,
-            on_event=on_event, journal=journal,
+            count=count, on_event=on_event, journal=journal,
         )  # fmt: skip
 
     def name(self, exc: Exception, route: Route) -> Failure:

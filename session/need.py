@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from ..provider.part import Image, Text, ToolCall
 
 if TYPE_CHECKING:
-    from ..provider.part import Conversation, Output, Part
+    from ..provider.part import Conversation, Message, Output, Part
+    from ..provider.route import Route
 
 CHARACTERS_PER_TOKEN = 4
 IMAGE_TOKENS = 1_500
@@ -17,6 +18,22 @@ IMAGE_TOKENS = 1_500
 
 _PUNCTUATION = 4
 """Characters of JSON beside a key and its value, or for a number or a word without quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the provider of a route has counted of a conversation.
+
+    Args:
+        tokens: What its first messages came to there.
+        messages: How many these are.
+        is_answer: The last of them is the route's own answer, counted without what its calls
+            returned since.
+    """
+
+    tokens: int
+    messages: int
+    is_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +44,22 @@ class Needs:
         capabilities: Words such as ``tool_calling``, ``images``, ``reasoning``.
         tokens: How large the request and its answer will be, about; None is unknown.
         boundary: Where its data may go; None: anywhere.
+        counted: The same as *tokens*, by the count of a route's own provider: for some routes.
     """
 
     capabilities: frozenset[str] = frozenset()
     tokens: int | None = None
     boundary: str | None = None
+    counted: Mapping[Route, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, conversation: Conversation, *, boundary: str | None = None) -> Self:
+    def of(
+        cls,
+        conversation: Conversation,
+        *,
+        boundary: str | None = None,
+        counted: Mapping[Route, Counted] = {},
+    ) -> Self:
         """Return what the next step of *conversation* needs.
 
         The tokens are an estimate, for no tokenizer fits every route: four characters of what is
@@ -42,47 +67,59 @@ class Needs:
         answer is added. Reasoning is left out, since it stays behind on a move.
 
         It looks at every part once, whatever its length, so that it can be called at every step.
+
+        Args:
+            counted: What providers have counted of it; what was said since is estimated.
         """
-        parts = [part for message in conversation.messages for part in message.parts]
-        pictures = sum(map(_pictures, parts))
-        characters = sum(map(_said, parts)) + sum(
+        messages, settings = conversation.messages, conversation.settings
+        sizes = [sum(map(_said, message.parts)) for message in messages]
+        tools = sum(
             len(tool.name) + len(tool.description) + _size(tool.input_schema)
             for tool in conversation.tools
         )
-        settings = conversation.settings
+        answer = settings.max_output_tokens or 0
         needed = {
             "tool_calling": bool(conversation.tools),
-            "images": pictures > 0,
+            "images": any(_has_picture(part) for message in messages for part in message.parts),
             "reasoning": settings.reasoning not in (None, "none"),
         }
         return cls(
             capabilities=frozenset(word for word, is_needed in needed.items() if is_needed),
-            tokens=characters // CHARACTERS_PER_TOKEN
-            + pictures * IMAGE_TOKENS
-            + (settings.max_output_tokens or 0),
+            tokens=(sum(sizes) + tools) // CHARACTERS_PER_TOKEN + answer,
             boundary=boundary,
+            counted={
+                route: each.tokens + _since(each, messages, sizes) // CHARACTERS_PER_TOKEN + answer
+                for route, each in counted.items()
+            },
         )
 
 
-def _pictures(part: Part) -> int:
+def _since(counted: Counted, messages: list[Message], sizes: list[int]) -> int:
+    """Return how many characters came after what was *counted*."""
+    size = sum(sizes[counted.messages :])
+    if counted.is_answer:
+        answer = messages[counted.messages - 1]
+        size += sum(_answered(part.output) for part in answer.parts if isinstance(part, ToolCall))
+    return size
+
+
+def _has_picture(part: Part) -> bool:
     if isinstance(part, ToolCall) and isinstance(part.output, list):
-        return sum(isinstance(piece, Image) for piece in part.output)
-    return int(isinstance(part, Image))
+        return any(isinstance(piece, Image) for piece in part.output)
+    return isinstance(part, Image)
 
 
 def _said(part: Part) -> int:
-    """Return how many characters of *part* every route is sent."""
+    """Return how many characters of *part* every route is sent; a picture stands for some."""
     if isinstance(part, Text):
         return len(part.text)
-    if not isinstance(part, ToolCall):
-        return 0
-    return len(part.name) + _size(part.input) + _answered(part.output)
+    if isinstance(part, ToolCall):
+        return len(part.name) + _size(part.input) + _answered(part.output)
+    return IMAGE_TOKENS * CHARACTERS_PER_TOKEN if isinstance(part, Image) else 0
 
 
 def _answered(output: Output | None) -> int:
-    if isinstance(output, list):
-        return sum(len(piece.text) for piece in output if isinstance(piece, Text))
-    return len(output or "")
+    return sum(map(_said, output)) if isinstance(output, list) else len(output or "")
 
 
 def _size(value: object) -> int:

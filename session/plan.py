@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ..provider.catalog import Provider
+    from ..provider.failure import FailureKind
     from .config import ConfigWarning, FallbackConfig
 
     Unfit = Callable[[Route], str | None]
     """Says why a route cannot take a step, in half a sentence; None: it can."""
 
+
+_DOUBT = 2
+"""How far the estimate may be off, as a factor: code and most languages take more than it says."""
 
 HINT = "hint"
 """By which a step asks for the chain of a hint; its head's route does as well."""
@@ -38,8 +42,8 @@ class Entry:
     context_window: int | None = None
     boundary: str | None = None
 
-    def why_unfit(self, needs: Needs) -> str | None:
-        """Say why a step with those *needs* cannot be taken here; None: it can."""
+    def why_barred(self, needs: Needs) -> str | None:
+        """Say why no step with those *needs* may be taken here, however short; None: it may."""
         if self.capabilities is not None:
             missing = sorted(needs.capabilities - self.capabilities)
             if missing:
@@ -47,14 +51,28 @@ class Entry:
         if needs.boundary is not None and self.boundary != needs.boundary:
             where = "is said nowhere" if self.boundary is None else f"is {self.boundary!r}"
             return f"its boundary {where}, and the step must stay in {needs.boundary!r}"
-        too_long = (
-            needs.tokens is not None
-            and self.context_window is not None
-            and needs.tokens > self.context_window
-        )
-        if too_long:
-            return f"about {needs.tokens} tokens do not fit into its {self.context_window}"
         return None
+
+    def why_too_small(self, needs: Needs) -> str | None:
+        """Say why what a step sends cannot be held here; None: it can, as far as is known."""
+        window, counted = self.context_window, needs.counted.get(self.route)
+        tokens = needs.tokens if counted is None else counted
+        if window is None or tokens is None or tokens <= window:
+            return None
+        return too_small(tokens, window, by=None if counted is None else self.route.provider)
+
+    def is_doubtful(self, needs: Needs) -> bool:
+        """Say whether the estimate leaves open if this holds what a step sends."""
+        window, tokens = self.context_window, needs.tokens
+        if window is None or tokens is None or self.route in needs.counted:
+            return False
+        return window / _DOUBT < tokens <= window * _DOUBT
+
+
+def too_small(tokens: int, window: int, *, by: str | None) -> str:
+    """Say that *tokens* are too many, and whether a provider counted them or nobody did."""
+    told = f"about {tokens} tokens" if by is None else f"{tokens} tokens, as {by} counts,"
+    return f"{told} do not fit into its {window}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +83,8 @@ class Course:
         requested: Where it begins while that is healthy and fit.
         siblings: Where it may go from each route.
         unfit: Routes that cannot take it, and why.
+        doubtful: Those of which only a count can tell whether they hold it, and how many tokens
+            they take; meanwhile the estimate stands.
         swaps: Moves that it may make.
         returns: It may take a route again that it has tried.
     """
@@ -72,6 +92,7 @@ class Course:
     requested: Route
     siblings: Mapping[Route, Sequence[Route]] = field(default_factory=dict)
     unfit: Mapping[Route, str] = field(default_factory=dict)
+    doubtful: Mapping[Route, int] = field(default_factory=dict)
     swaps: int = 0
     returns: bool = True
 
@@ -88,9 +109,11 @@ class Plan:
             a chain of one.
         providers: Those that it brings along, beside the catalog.
         served: Providers that this process has; None: that is unknown, and then it has every one.
-        known: Providers of which a map of siblings says what they can hold, and where they are.
+        known: Providers of which it is said what they have and hold and where they are, where
+            there are no chains, whose entries say it themselves.
         boundary: Where data may go, whatever a step asks for; None: anywhere.
         boundaries: Where the data of a chain may go, beside that.
+        unmoved: Kinds of failure that move no step, whatever their status.
         is_any_failure: Every failure moves a step, but for what no route is to blame for.
     """
 
@@ -102,6 +125,7 @@ class Plan:
     known: Mapping[str, Provider] = field(default_factory=dict)
     boundary: str | None = None
     boundaries: Mapping[str, str] = field(default_factory=dict)
+    unmoved: frozenset[FailureKind] = frozenset()
     is_any_failure: bool = False
     warnings: tuple[ConfigWarning, ...] = field(default=())
 
@@ -119,10 +143,12 @@ class Plan:
         config = self.config
         if not self.chains:
             requested = Route(asked)
+            unfit, doubtful = self._judged_siblings(requested, needs)
             return Course(
                 requested=requested,
                 siblings=config.fallback_models_by_model,
-                unfit=self._unfit_siblings(requested, needs),
+                unfit=unfit,
+                doubtful=doubtful,
                 swaps=config.max_fallback_attempts,
             )
         chain = self.chains.get(asked)
@@ -130,14 +156,15 @@ class Plan:
         if not known:
             raise ValueError(f"{asked!r} has no route to go to: name one in {self.source}")
         judged = known if held is None else (*known, *self._pinned(held))
-        unfit = self._unfit(judged, self._demands(asked, needs or Needs()))
+        unfit, doubtful = self._judged(judged, self._demands(asked, needs or Needs()))
         if chain is None:
-            return Course(requested=known[0].route, unfit=unfit)
+            return Course(requested=known[0].route, unfit=unfit, doubtful=doubtful)
         routes = [entry.route for entry in chain]
         return Course(
             requested=routes[0],
             siblings={route: routes[place + 1 :] for place, route in enumerate(routes)},
             unfit=unfit,
+            doubtful=doubtful,
             swaps=min(config.max_fallback_attempts, len(routes) - 1),
             returns=False,
         )
@@ -147,13 +174,15 @@ class Plan:
         """What a step needs makes a difference to where it may go."""
         return bool(self.chains or self.known)
 
-    def _unfit_siblings(self, requested: Route, needs: Needs | None) -> dict[Route, str]:
-        """Say which siblings cannot take a step; the requested route says so itself."""
+    def _judged_siblings(
+        self, requested: Route, needs: Needs | None
+    ) -> tuple[dict[Route, str], dict[Route, int]]:
+        """Say which siblings cannot take a step, or may not; the requested route says so itself."""
         if needs is None or not self.known:
-            return {}
+            return {}, {}
         siblings = reachable(requested, self.config.fallback_models_by_model)
         entries = [entry_at(route, self.known.get(route.provider)) for route in siblings]
-        return self._unfit(entries, self._demands(requested, needs))
+        return self._judged(entries, self._demands(requested, needs))
 
     def _pinned(self, route: Route) -> tuple[Entry, ...]:
         """Return what is said of *route* anywhere; each of it has to let a step through."""
@@ -167,17 +196,28 @@ class Plan:
         named = dict.fromkeys(each for each in declared if each is not None)
         return tuple(replace(needs, boundary=each) for each in named) or (needs,)
 
-    def _unfit(self, chain: Sequence[Entry], demands: Sequence[Needs]) -> dict[Route, str]:
-        unfit: dict[Route, str] = {}
+    def _judged(
+        self, chain: Sequence[Entry], demands: Sequence[Needs]
+    ) -> tuple[dict[Route, str], dict[Route, int]]:
+        """Return `unfit` and `doubtful` of a `Course`; *demands* differ in the boundary alone."""
+        needs = demands[0]
+        barred = {each.route: why for each in chain if (why := self._why_barred(each, demands))}
+        unfit, doubtful = dict(barred), dict[Route, int]()
         for entry in chain:
-            name = entry.route.provider
-            if self.served is not None and name not in self.served:
-                unfit[entry.route] = f"this process has no provider {name!r}"
+            route, window = entry.route, entry.context_window
+            if route in barred or window is None:
                 continue
-            reasons = (entry.why_unfit(needs) for needs in demands)
-            if why := next(filter(None, reasons), None):
-                unfit[entry.route] = why
-        return unfit
+            if why := entry.why_too_small(needs):
+                unfit[route] = why
+            if entry.is_doubtful(needs):
+                doubtful[route] = min(window, doubtful.get(route, window))
+        return unfit, doubtful
+
+    def _why_barred(self, entry: Entry, demands: Sequence[Needs]) -> str | None:
+        name = entry.route.provider
+        if self.served is not None and name not in self.served:
+            return f"this process has no provider {name!r}"
+        return next(filter(None, map(entry.why_barred, demands)), None)
 
 
 def entry_at(
@@ -190,6 +230,7 @@ def entry_at(
 ) -> Entry:
     """Return the entry of *route*; what is None of it is taken from its *provider*."""
     if provider is not None:
+        capabilities = provider.capabilities if capabilities is None else capabilities
         context_window = provider.context_window if context_window is None else context_window
         boundary = provider.boundary if boundary is None else boundary
     return Entry(

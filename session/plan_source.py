@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..provider.catalog import VARIABLE as PROVIDERS_VARIABLE
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..provider.catalog import Provider
     from ..provider.route import Route
+    from .config import FallbackConfig
     from .plan import Course, Needs
 
 VARIABLE = "SIDESTEP_FALLBACK_CONFIG"
@@ -156,15 +159,26 @@ class HintPlan(Plan):
         return self.follow(inherited).course(HINT, needs, held=held)
 
 
-def _config_plan(content: str | bytes, _environ: Mapping[str, str]) -> Plan:
-    config = parse_config(content)
+def map_plan(config: FallbackConfig, environ: Mapping[str, str] = MappingProxyType({})) -> Plan:
+    """Return the plan that a map of siblings comes to.
+
+    Args:
+        environ: Where ``SIDESTEP_PROVIDERS`` may say more of its providers; what is wrong there
+            is left to those who need it.
+
+    Raises:
+        ConfigError: What *config* says of a provider cannot be.
+    """
     known = catalog(config.providers) if config.providers else {}
-    sized = {
-        name: provider
-        for name, provider in known.items()
-        if provider.context_window is not None or provider.boundary is not None
-    }
-    return Plan(source=VARIABLE, config=config, known=sized, warnings=config.warnings)
+    with suppress(ConfigError):
+        if more := providers_from_env(environ):
+            known = catalog(config.providers, more)
+    told = {name: provider for name, provider in known.items() if provider.says_what_it_takes}
+    return Plan(source=VARIABLE, config=config, known=told, warnings=config.warnings)
+
+
+def _config_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:
+    return map_plan(parse_config(content), environ)
 
 
 def _rules_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:
@@ -225,5 +239,5 @@ def providers_of(plan: Plan | None, environ: Mapping[str, str]) -> dict[str, Pro
         ConfigError: What they say of a provider cannot be.
     """
     configured = plan.config.providers if plan else {}
-    known = catalog({**configured, **providers_from_env(environ)})
+    known = catalog(configured, providers_from_env(environ))
     return known if plan is None else {**known, **plan.providers}

@@ -56,6 +56,15 @@ class Requests:
         """Send what `render` returned."""
         return self._client.send(rendering)
 
+    async def count(self, route: Route) -> int | None:
+        """Have the provider of *route* count the tokens of the request; None where it does not."""
+        return await self._client.count(self.render(route))
+
+    @property
+    def longest_answer(self) -> int:
+        """Tokens that an answer may take; 0 where the provider decides."""
+        return self._conversation.settings.max_output_tokens or 0
+
     def repair(self, failure: Failure) -> str | None:
         """Change the request as *failure* says; None where that changes no byte of it."""
         route, cure, refused = failure.route, failure.cure, self._last

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from ..provider.catalog import config_error
+from ..provider.catalog import CAPABILITIES, config_error
 from ..provider.error import ConfigError
+from ..provider.failure import FailureKind
 from .config import ConfigWarning, FallbackConfig
 from .plan import Plan, entry_at
-from .rules_file import WORDS, RulesFile
+from .rules_file import RulesFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from .rules_file import Rule
 
 FALLBACK_ON_ERRORS = (408, 429, 500, 502, 503, 504, 520, 522, 524, 529)
-"""Statuses that move a step: timeouts, and what is not available. 402 is money, and does not."""
+"""Statuses that move a step: timeouts, and what is not available."""
 
-_EXAMPLES = {
+UNMOVED = frozenset({FailureKind.QUOTA})
+"""What does not, though some say it with a 429: the money is spent."""
+
+_EXAMPLES: dict[str, str] = {
     "rules": "[[rules]], and below it its keys",
     "task_class": 'task_class = "coding"',
     "candidates": "[[rules.candidates]], and below it its keys",
@@ -32,7 +36,7 @@ _EXAMPLES = {
     "model": 'model = "claude-sonnet-5"',
     "boundary": 'boundary = "eu"',
     "capabilities": 'capabilities = ["tool_calling", "images"]',
-    **dict.fromkeys(WORDS, "true or false"),
+    **dict.fromkeys(CAPABILITIES, "true or false"),
     "context_window_tokens": "context_window_tokens = 200000",
     "idempotent_tools": 'idempotent_tools = ["read_file"]',
 }
@@ -68,6 +72,7 @@ def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
         served=providers,
         boundary=file.boundary,
         boundaries={rule.task_class: rule.boundary for rule in file.rules if rule.boundary},
+        unmoved=UNMOVED,
         warnings=tuple(warnings),
     )
 
@@ -149,7 +154,7 @@ def _candidate_warnings(rule: Rule, where: str) -> Iterator[ConfigWarning]:
             yield ConfigWarning("C051", message, f"remove it, or {where}.candidates[{before}]")
         for word in candidate.capabilities.unknown:
             message = f"{here}.capabilities has the unknown word {word!r}"
-            yield ConfigWarning("C053", message, f"write one of {', '.join(WORDS)}")
+            yield ConfigWarning("C053", message, f"write one of {', '.join(CAPABILITIES)}")
 
 
 def _chain_warnings(

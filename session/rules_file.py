@@ -7,12 +7,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_validator
 from pydantic.alias_generators import to_snake
 
+from ..provider.catalog import CAPABILITIES
 from ..provider.route import Route
 from ..provider.setting import SETTINGS
 from .config import Count, Factor
-
-WORDS = ("tool_calling", "streaming", "structured_output", "images", "reasoning")
-"""What a candidate may be said to have."""
 
 _SETTINGS = SETTINGS | {"alias_generator": to_snake}
 
@@ -40,12 +38,12 @@ class Capabilities(BaseModel):
     @property
     def words(self) -> frozenset[str] | None:
         """What it has; None where nothing is said."""
-        said = {word: getattr(self, word) for word in WORDS} | self.__pydantic_extra__
+        said = {word: getattr(self, word) for word in CAPABILITIES} | self.__pydantic_extra__
         has = frozenset(word for word, is_there in said.items() if is_there)
         lacks = frozenset(word for word, is_there in said.items() if is_there is False)
         if has or not lacks:
             return has or None
-        return frozenset(WORDS) - lacks
+        return frozenset(CAPABILITIES) - lacks
 
     @property
     def unknown(self) -> list[str]:
@@ -95,8 +93,8 @@ class Candidate(BaseModel):
         if not isinstance(value, list):
             return value
         if not all(isinstance(word, str) for word in value):
-            raise ValueError(f"must be a list of words; write some of {', '.join(WORDS)}")
-        return {word: word in value for word in WORDS} | dict.fromkeys(value, True)
+            raise ValueError(f"must be a list of words; write some of {', '.join(CAPABILITIES)}")
+        return {word: word in value for word in CAPABILITIES} | dict.fromkeys(value, True)
 
     @model_validator(mode="after")
     def _says_its_window_once(self) -> Self:

@@ -54,6 +54,7 @@ class Step:
         "_check_move",
         "_clock",
         "_config",
+        "_count",
         "_course",
         "_deadline_at",
         "_is_over",
@@ -88,6 +89,7 @@ class Step:
         past: Past | None,
         check_move: Callable[[], Awaitable[str | None]] | None,
         before_attempt: Callable[[Route], None] | None,
+        count: Callable[[Route], Awaitable[int | None]] | None,
         on_event: Listener | None,
         journal: Listener | None,
     ) -> None:
@@ -100,6 +102,7 @@ class Step:
         self._pin: Pin | None = None
         self._check_move = check_move
         self._before_attempt = before_attempt
+        self._count = count
         self._repaired: set[Route] = set()
         self.herald = Herald(number, middleware.on_event, journal, on_event)
         self.limits: Limits = middleware.limits
@@ -109,7 +112,7 @@ class Step:
         self.retries = 0
         requested = course.requested
         self._course = course
-        self._walk = Walk(course, self.degraded, self.herald, serves)
+        self._walk = Walk(course, self.degraded, self.herald, serves, counts=count is not None)
         self.number = number
         self.requested = requested
         self.route = requested
@@ -146,7 +149,7 @@ class Step:
         if self._is_over:
             raise StopAsyncIteration
         if not self.attempts:
-            self._start()
+            await self._start()
             self._ask_leave()
             return self._attempt(waited=0.0)
         following, self._next = self._next, None
@@ -160,21 +163,40 @@ class Step:
         await self._checkpoint()
         return self._attempt(waited=0.0)
 
-    def _start(self) -> None:
+    async def _start(self) -> None:
         if self._course.swaps != self.limits.swaps and self._config is not None:
             self.limits = replace(self.limits, swaps=self._course.swaps)
         self._pin = pin(self._past, self._config)
-        fits = True
-        if self._pin is not None and self._past is not None:
-            fits = self._walk.stay(self._past.route or self.requested)
-        elif self._config is not None:
-            fits = self._walk.start()
-        if not fits:
-            error = nobody_fits(self)
-            self._end(_describe(error))
-            raise error
+        while True:
+            if not self._finds_a_start():
+                error = nobody_fits(self)
+                self._end(_describe(error))
+                raise error
+            if await self._holds(self._walk.route):
+                break
         self.herald.step_started(self.requested, self._walk.route)
         self._walk.tell_start(is_held=self._pin is not None)
+
+    def _finds_a_start(self) -> bool:
+        if self._pin is not None and self._past is not None:
+            return self._walk.stay(self._past.route or self.requested)
+        return self._config is None or self._walk.start()
+
+    async def _holds(self, route: Route) -> bool:
+        """Have the agent count where it is open whether *route* can hold the step."""
+        if self._count is None or route not in self._walk.doubtful:
+            return True
+        tokens = None
+        left = None if self._deadline_at is None else self._deadline_at - self._clock.time()
+        try:
+            with anyio.move_on_after(left):
+                tokens = await self._count(route)
+        except Exception:
+            _logger.exception("`count` raised for %s", route)
+        except BaseException as error:
+            self._end(_describe(error))
+            raise
+        return self._walk.settle(route, tokens)
 
     def _attempt(self, *, waited: float) -> Attempt:
         attempt = Attempt(self, self._walk.route, len(self.attempts) + 1, waited)
@@ -255,8 +277,11 @@ class Step:
         if is_unsafe or is_interrupted:
             # The route is degraded as if every retry and swap were spent.
             decision = self._decide(attempt, failure, is_last=True)
-        elif isinstance(decision, Swap):
-            decision = await self._held_back(decision)
+        else:
+            while isinstance(decision, Swap) and not await self._may_go_to(decision.sibling):
+                decision = self._decide(attempt, failure)
+            if isinstance(decision, Swap):
+                decision = await self._held_back(decision)
         match decision:
             case Retry():
                 self._end_probe(attempt, "none")
@@ -300,6 +325,10 @@ class Step:
             repair=None if is_last or attempt.tool else self._change_for(failure),
         )
         return decide(failure, standing, limits)
+
+    async def _may_go_to(self, sibling: Route) -> bool:
+        """Say whether *sibling* holds the step; where it may not move, nobody is asked."""
+        return self._pin is not None or await self._holds(sibling)
 
     async def _held_back(self, swap: Swap) -> Swap | Stop:
         """Return *swap* where the conversation may move, else a stop that degrades as it would.

@@ -24,11 +24,13 @@ class Transcript:
 
     Attributes:
         messages: All of them, in order.
+        rewritings: How often others were put in place of all of them.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.messages: list[Message] = []
+        self.rewritings = 0
         self._keys: list[int] = []
         self._is_loaded = False
         self._holds_calls = False
@@ -88,6 +90,7 @@ class Transcript:
             async with self._writing:
                 self._keys = await self.store.replace(messages)
                 self.messages = list(messages)
+        self.rewritings += 1
         self._holds_calls = any(map(_has_calls, messages))
 
     async def close_calls(self, message: Message, *, output: str | None = None) -> None:

@@ -16,9 +16,9 @@ from .error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
 from .event import Compacted, TurnEnded, notify
 from .joined import joined
 from .ledger import Ledger
-from .need import Needs
 from .reply_reader import ReplyReader
 from .request import Requests, text_of
+from .sizing import Sizing
 from .store import MemoryStore
 from .tool_run import ToolRun
 from .transcript import UNSTARTED, Transcript
@@ -123,6 +123,7 @@ class Session:
         self._run = ToolRun(self._tools, self.transcript, self._tell)
         self._steering: list[str] = []
         self._cures: Cures = {}
+        self._sizing = Sizing(middleware, self.transcript)
         self._ledger = Ledger(
             middleware.clock, budget=budget, session_budget=session_budget, price=price
         )
@@ -248,9 +249,11 @@ class Session:
         bill = self._bill(requests, max_output_tokens, page)
         step = self._middleware.step(
             self._asked if route is None else route,
+            needs=self._sizing.needs(conversation, is_own=messages is None),
             serves=self._serves,
             repair=requests.repair,
             before_attempt=bill.before_attempt,
+            count=partial(self._sizing.count, requests),
             journal=page,
         )
         bill.step = step
@@ -356,11 +359,12 @@ class Session:
         clock = self._middleware.clock
         step = self._middleware.step(
             self._asked,
-            needs=self._needs(said),
+            needs=self._sizing.needs(said),
             deadline=None if deadline_at is None else max(deadline_at - clock.time(), _AT_ONCE),
             serves=self._serves,
             repair=requests.repair,
             before_attempt=bill.before_attempt,
+            count=partial(self._sizing.count, requests),
             past=self.transcript.past,
             check_move=self._check_store,
             on_event=self.on_event,
@@ -385,12 +389,8 @@ class Session:
         message.attempts = bill.close()
         progress.text = "".join(part.text for part in message.parts if isinstance(part, Text))
         await reader.keep()
+        self._sizing.answered(message)
         return message
-
-    def _needs(self, conversation: Conversation) -> Needs | None:
-        """Say what a step needs, where that makes a difference to where it may go."""
-        plan = self._middleware.plan
-        return Needs.of(conversation) if plan is not None and plan.asks_needs else None
 
     async def _check_store(self) -> str | None:
         """Say why the conversation cannot be moved: what was said could not be read again."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .degraded import reachable
+from .plan import too_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,12 +20,26 @@ if TYPE_CHECKING:
 class Walk:
     """Where one step goes, from route to route.
 
+    Args:
+        counts: What the estimate leaves open is going to be settled.
+
     Attributes:
         route: Where it is.
         skipped: Routes that were passed over, and why.
+        doubtful: Those that `settle` is still to be called for before anything is sent there.
     """
 
-    __slots__ = ("_course", "_degraded", "_herald", "_serves", "_tried", "route", "skipped")
+    __slots__ = (
+        "_course",
+        "_degraded",
+        "_estimated",
+        "_herald",
+        "_serves",
+        "_tried",
+        "doubtful",
+        "route",
+        "skipped",
+    )
 
     def __init__(
         self,
@@ -31,7 +47,16 @@ class Walk:
         degraded: DegradedRoutes,
         herald: Herald,
         serves: Callable[[Route], bool | str] | None,
+        *,
+        counts: bool = False,
     ) -> None:
+        self.doubtful: dict[Route, int] = {}
+        self._estimated: dict[Route, str] = {}
+        if counts and course.doubtful:
+            self.doubtful = dict(course.doubtful)
+            unfit = dict(course.unfit)
+            self._estimated = {route: unfit.pop(route) for route in self.doubtful if route in unfit}
+            course = replace(course, unfit=unfit)
         self._course = course
         self._degraded = degraded
         self._herald = herald
@@ -62,6 +87,20 @@ class Walk:
         why = self._course.unfit.get(route)
         if why is not None:
             self._skip(route, why)
+        return why is None
+
+    def settle(self, route: Route, tokens: int | None) -> bool:
+        """Take what a step would take on *route*; say whether that can hold it.
+
+        Args:
+            tokens: None: nobody has counted, and the estimate stands.
+        """
+        window = self.doubtful.pop(route)
+        why = self._estimated.get(route)
+        if tokens is not None:
+            why = too_small(tokens, window, by=route.provider) if tokens > window else None
+        if why is not None:
+            self._course = replace(self._course, unfit={**self._course.unfit, route: why})
         return why is None
 
     def tell_start(self, *, is_held: bool) -> None:

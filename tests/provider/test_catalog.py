@@ -85,6 +85,25 @@ def test_the_key_variable(settings: dict[str, object], variable: str | None) -> 
     assert catalog(changed(**settings))["openrouter"].api_key_env == variable
 
 
+@pytest.mark.parametrize(
+    ("settings", "capabilities", "says"),
+    [
+        pytest.param({}, None, False, id="nothing is said"),
+        pytest.param({"capabilities": []}, set(), True, id="none"),
+        pytest.param({"capabilities": ["images"]}, {"images"}, True, id="one"),
+        pytest.param({"contextWindow": 9}, None, True, id="a window"),
+        pytest.param({"boundary": "eu"}, None, True, id="a boundary"),
+    ],
+)
+def test_what_a_provider_takes(
+    settings: dict[str, object], capabilities: set[str] | None, says: bool
+) -> None:
+    ours = catalog(changed(**settings))["openrouter"]
+
+    assert ours.capabilities == capabilities
+    assert ours.says_what_it_takes is says
+
+
 def test_a_provider_can_be_added() -> None:
     added = provider_settings(
         {"mine": {"wire": "anthropic", "baseUrl": "https://h/anthropic"}}, where="providers"
@@ -120,6 +139,12 @@ REFUSED = [
     pytest.param({"x": {"apiKeyEnv": "sk-ant-1"}}, "name of an environment variable", id="a key"),
     pytest.param({"x": {"contextWindow": 1.5}}, "got 1.5", id="half a token"),
     pytest.param({"x": {"contextWindow": 0}}, "got 0", id="no window"),
+    pytest.param(
+        {"x": {"capabilities": ["images", "sight"]}},
+        "['x'].capabilities[1] is wrong, got a string: input should be 'tool_calling'",
+        id="unknown capability",
+    ),
+    pytest.param({"x": {"capabilities": "images"}}, "got a string", id="one capability, no list"),
     pytest.param({"x": {"wire": "anthropic"}}, "['x'] has no baseUrl", id="added without URL"),
     pytest.param({"x": {"baseUrl": "http://h"}}, "['x'] has no wire", id="added without wire"),
     pytest.param({"a/b": {}}, "before the slash", id="slash in the name"),

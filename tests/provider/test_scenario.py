@@ -155,6 +155,15 @@ SCENARIOS = [
     Case(
         "which of several", {"answers": {"a/x": [{"text": ""}, {"txt": ""}]}}, "answers['a/x'][1]"
     ),
+    Case("counts in a list", {"answers": {}, "counts": [1]}, "counts must be an object, got [1]"),
+    Case("a count of no route", {"answers": {}, "counts": {"x": 1}}, "counts['x']: a route is"),
+    Case(
+        "a count in words",
+        {"answers": {}, "counts": {"a/x": "many"}},
+        "counts['a/x'] must be a number of tokens, or false, got 'many'",
+    ),
+    Case("true", {"answers": {}, "counts": {"a/x": True}}, "counts.a/x must be a whole number"),
+    Case("fewer than none", {"answers": {}, "counts": {"a/x": -1}}, "got -1"),
     Case("never", {"answers": {"a/x": {"text": "", "times": 0}}}, "from 1 to 10000, got 0"),
     Case(
         "a refusal among answers",
@@ -167,6 +176,12 @@ SCENARIOS = [
         "answers['a/x'] refuses the connection, but answers['a/y'] plays an answer",
     ),
 ]
+
+
+def test_a_route_counts_what_it_is_told_to_or_not_at_all() -> None:
+    scenario = Scenario.parse({"answers": {}, "counts": {"a/x": 9, "a/y": False}})
+
+    assert scenario.counts == {Route("a/x"): 9, Route("a/y"): None}
 
 
 @pytest.mark.parametrize("case", SCENARIOS, ids=lambda case: case.id)

@@ -21,6 +21,9 @@ TYPES: Mapping[str, str] = {
     "groq": "groq.types.chat.completion_create_params.CompletionCreateParams",
     "cerebras": "cerebras.cloud.sdk.types.chat.completion_create_params.CompletionCreateParams",
     "mistral": "mistralai.client.models.ChatCompletionStreamRequestTypedDict",
+    "count anthropic": "anthropic.types.message_count_tokens_params.MessageCountTokensParams",
+    "count openai-responses": "openai.types.responses.input_token_count_params."
+    "InputTokenCountParams",
 }
 """The dictionary that is a request, of a wire or of a vendor who has types of its own."""
 
@@ -63,6 +66,19 @@ def check_request(body: Mapping[str, Any], wire: str, vendor: str) -> None:
         return
     name = vendor if wire == "openai-chat" and vendor in TYPES else wire
     _typed(name)([_known(body, BEYOND.get((wire, vendor), _beyond()))])
+
+
+def check_count(body: Mapping[str, Any], wire: str) -> None:
+    """Check *body*, which asks how large a request is, by the types of the SDK for it.
+
+    Raises:
+        ValidationError: A value is of another type, or a name is not known.
+    """
+    if wire == "gemini":  # its package has no type for this; the API takes a whole request
+        assert set(body) == {"generateContentRequest"}
+        _check_gemini(_without(body["generateContentRequest"], frozenset({"model"})))
+        return
+    _typed(f"count {wire}")([body])
 
 
 def _known(body: Mapping[str, Any], beyond: Beyond) -> dict[str, Any]:

@@ -28,12 +28,13 @@ from sidestep.provider.part import (
     ToolSpec,
 )
 from sidestep.provider.rendering import render
+from sidestep.provider.token_count import question_of
 from sidestep.provider.vendor import vendor_of
 from sidestep.provider.wire import read_json
 
 from ..provider.conversations import ROUTES as KNOWN
 from ..provider.conversations import conversations
-from .request_type import check_request
+from .request_type import check_count, check_request
 
 OLD_GEMINI = Route("gemini/gemini-2.0-flash")
 ROUTES = {**KNOWN, OLD_GEMINI: Provider("gemini", "gemini", "https://example.com", None)}
@@ -165,6 +166,26 @@ def issued(conversation: Conversation) -> Conversation:
 @given(conversation=conversations().map(issued))
 def test_any_conversation_is_of_the_sdk_s_type(route: Route, conversation: Conversation) -> None:
     check(conversation, route)
+
+
+COUNTING = [route for route in ROUTES if question_of(render(Conversation(), ROUTES[route], route))]
+
+
+@pytest.mark.parametrize("route", COUNTING, ids=str)
+@pytest.mark.parametrize("asked", SETTINGS)
+def test_what_asks_for_a_count_is_of_the_sdk_s_type(asked: str, route: Route) -> None:
+    for history in histories(route).values():
+        for tools in ((), TOOLS):
+            conversation = Conversation(history, tools, SETTINGS[asked])
+            question = question_of(render(conversation, ROUTES[route], route))
+            assert question is not None
+            check_count(read_json(question.content), ROUTES[route].wire)
+
+
+def test_somebody_counts_in_three_wires() -> None:
+    assert {ROUTES[route].wire for route in COUNTING} == {
+        "anthropic", "openai-responses", "gemini",
+    }  # fmt: skip
 
 
 FREE = frozenset(

@@ -276,6 +276,10 @@ def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
             "context_overflow is not retried, and no other route would do better", id="overflow",
         ),
         pytest.param(
+            {"kind": "quota", "status": 429}, {"sibling": SIBLING}, 2,
+            "quota is not retried, and quota moves no step here", id="unmoved",
+        ),
+        pytest.param(
             {"kind": "timeout", "status": None}, {}, 0,
             "no retry is allowed, and moving to a sibling is not configured", id="no retries",
         ),
@@ -298,6 +302,7 @@ def test_a_stop_says_why(
             retries=0 if failure["kind"] == "timeout" else 3,
             swaps=swaps,
             statuses=LISTED,
+            unmoved=frozenset({FailureKind.QUOTA}),
             max_wait=60.0,
         ),
     )
