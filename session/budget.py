@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import dataclass, fields
 
 
@@ -48,4 +48,4 @@ class Budget:
 def _is_limit(value: object, *, is_count: bool) -> bool:
     if isinstance(value, bool) or not isinstance(value, int if is_count else int | float):
         return False
-    return math.isfinite(value) and value > 0
+    return 0 < value <= sys.float_info.max

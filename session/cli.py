@@ -14,12 +14,13 @@ import click
 
 from ..provider.error import ConfigError
 from . import interrupt
-from .option import Place, RouteName, Seconds
+from .option import Place, RouteName, Seconds, budget_option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ..provider.route import Route
+    from .budget import Budget
     from .drill import Drill
 
 EXIT_FAILED = 1
@@ -108,6 +109,10 @@ def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
 @click.option(
     "--deadline", type=Seconds(min=0, min_open=True), help="Seconds after which to give up."
 )
+@budget_option("--budget", help="What the turn may spend, such as attempts=40; several times.")
+@budget_option(
+    "--session-budget", help="What all turns in the --session file may, such as money=10."
+)
 @click.option(
     "--workspace",
     type=Place(path_type=Path),
@@ -137,6 +142,8 @@ def run(
     system: str | None,
     max_output_tokens: int | None,
     deadline: float | None,
+    budget: Budget | None,
+    session_budget: Budget | None,
     workspace: Path | None,
     yes: bool,
     session: Path | None,
@@ -152,6 +159,8 @@ def run(
     The key is read from the provider's own variable, such as OPENROUTER_API_KEY. Where the turn
     may go is read from SIDESTEP_FALLBACK_CONFIG, SIDESTEP_ROUTING_RULES, SIDESTEP_HINT or
     MODEL_BASE_URL and its like, other providers from SIDESTEP_PROVIDERS.
+
+    A KEY of a budget is attempts, input-tokens, output-tokens, money (in US dollars) or seconds.
     """
     from .console import take_turn
     from .desk import Desk
@@ -167,7 +176,8 @@ def run(
     desk = Desk(workspace=workspace, is_trusted=yes, session=session, is_resumed=resume)
     return take_turn(
         prompt, asked, os.environ, system=system, max_output_tokens=max_output_tokens,
-        deadline=deadline, desk=desk, is_streamed=not no_stream, is_json=is_json, journal=journal,
+        deadline=deadline, budget=budget, session_budget=session_budget,
+        desk=desk, is_streamed=not no_stream, is_json=is_json, journal=journal,
     )  # fmt: skip
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..provider.part import Output
+    from .budget import Budget
     from .event import Event, Listener
 
 _BRIEF = 60
@@ -64,6 +65,8 @@ def take_turn(
     system: str | None = None,
     max_output_tokens: int | None = None,
     deadline: float | None = None,
+    budget: Budget | None = None,
+    session_budget: Budget | None = None,
     desk: Desk | None = None,
     is_streamed: bool = True,
     is_json: bool = False,
@@ -73,7 +76,8 @@ def take_turn(
 
     Raises:
         ConfigError: The providers in the environment are wrong, or the workspace, the file of
-            the session, the journal or stdout cannot be used.
+            the session, the journal or stdout cannot be used; or a budget limits money, and
+            nothing knows prices.
         click.UsageError: *asked* is neither a route nor the name of a chain, or its provider is
             not known.
         KeyboardInterrupt: The person pressed Ctrl-C; the connection is closed.
@@ -113,6 +117,8 @@ def take_turn(
                 tools=tools,
                 store=store,
                 max_output_tokens=max_output_tokens,
+                budget=budget,
+                session_budget=session_budget,
                 compact=Summary(),
                 on_event=output,
             )

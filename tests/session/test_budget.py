@@ -454,6 +454,8 @@ BUDGETS = [
     pytest.param({"input_tokens": 1.5}, "input_tokens", id="half a token"),
     pytest.param({"output_tokens": -1}, "output_tokens", id="negative"),
     pytest.param({"money": math.inf}, "money", id="infinite"),
+    pytest.param({"seconds": 10**400}, "seconds", id="beyond any float"),
+    pytest.param({"attempts": 10**400}, "attempts", id="beyond any count"),
     pytest.param({"money": "1"}, "money", id="text"),
     pytest.param({"seconds": math.nan}, "seconds", id="not a number"),
 ]

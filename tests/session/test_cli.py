@@ -111,6 +111,15 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
             )
         ),
         pytest.param(
+            ["run", "hi", "--model", "anthropic/x", "--budget", "attempts=many"], {}, 2,
+            "Invalid value for '--budget': 'many' is no number", id="a budget that is no number",
+        ),
+        pytest.param(
+            ["run", "hi", "--model", "anthropic/x", "--budget", "attempts=1e3",
+             "--session-budget", "attempts=2000"], {}, 1, "ANTHROPIC_API_KEY is not set",
+            id="budgets of a turn and its session",
+        ),
+        pytest.param(
             ["stub", "--scenario", ""], {}, 2, "write `--scenario FILE|DRILL`, or leave it out",
             id="--scenario without a name",
         ),
@@ -336,6 +345,115 @@ def test_a_turn_without_an_answer_exits_with_1_and_names_every_attempt(tmp_path:
     assert f"2 attempts failed (1. {PRIMARY} server_error 503" in ran.stderr
     assert f"2. {SIBLING} overloaded 529" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("limits", "asked", "told"),
+    [
+        pytest.param(
+            ["--budget", "attempts=1"], [PRIMARY],
+            "the turn has spent 1 attempt of 1 attempt (`budget.attempts`): raise it, or ask for "
+            f"less; 1 attempt failed (1. {PRIMARY} server_error 503", id="attempts",
+        ),
+        pytest.param(
+            ["--session-budget", "attempts=2", "--budget", "attempts=5"], [PRIMARY, SIBLING],
+            "the session has spent 2 attempts of 2 attempts (`session_budget.attempts`)",
+            id="attempts of the session",
+        ),
+        pytest.param(
+            ["--budget", "input-tokens=1", "--budget", "attempts=9"], [],
+            "the turn has spent 0 input tokens of 1 input token (`budget.input_tokens`)",
+            id="input tokens",
+        ),
+        pytest.param(
+            ["--budget", "output_tokens=50", "--max-output-tokens", "100"], [],
+            "the turn has spent 0 output tokens of 50 output tokens (`budget.output_tokens`), and "
+            f"an attempt on {PRIMARY} may take 100 output tokens more", id="output tokens",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+def test_a_budget_ends_a_turn_and_says_so(
+    tmp_path: Path, limits: list[str], asked: list[str], told: str, *, as_json: bool
+) -> None:
+    two_way = MAP | {"fallbackModelsByModel": {PRIMARY: SIBLING, SIBLING: PRIMARY}}
+    answers = {PRIMARY: {"status": 503}, SIBLING: {"status": 503}}
+    with stub("--scenario", scenario(tmp_path, answers)) as url:
+        ran = run(
+            "run", "hi", "--model", PRIMARY, *limits, *(["--json"] if as_json else []),
+            SIDESTEP_FALLBACK_CONFIG=two_way,
+            SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
+        )  # fmt: skip
+        requests = httpx.get(f"{url}/_stub/requests").json()
+
+    assert ran.returncode == 1
+    assert [request["route"] for request in requests] == asked
+    if as_json:
+        ended = json.loads(ran.stdout.splitlines()[-1])
+        assert ended["error"]["class"] == "BudgetExceeded"
+        assert ended["error"]["message"].startswith(told)
+    else:
+        assert f"Error: {told}" in ran.stderr
+        assert "Traceback" not in ran.stderr
+
+
+def test_a_budget_of_seconds_ends_an_answer_that_is_under_way(tmp_path: Path) -> None:
+    answers = {PRIMARY: {"text": "Half an answer", "stall": True}}
+    with stub("--scenario", scenario(tmp_path, answers)) as url:
+        ran = run(
+            "run", "hi", "--model", PRIMARY, "--budget", "seconds=0.01",
+            SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
+        )  # fmt: skip
+
+    assert ran.returncode == 1
+    assert re.search(
+        r"Error: the turn has lasted [\d.]+ of 0\.01 s \(`budget.seconds`\)", ran.stderr
+    )
+
+
+def test_a_session_that_is_resumed_goes_on_with_its_budget(tmp_path: Path) -> None:
+    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
+        providers = httpx.get(f"{url}/_stub/providers").text
+        asked = ["run", "hi", "--model", PRIMARY, "--session", "x.db", "--budget", "attempts=1"]
+        ran = [
+            run(
+                *asked, "--session-budget", "attempts=2", *more, cwd=tmp_path,
+                SIDESTEP_PROVIDERS=providers,
+            )
+            for more in ([], ["--resume"], ["--resume"])
+        ]  # fmt: skip
+        requests = httpx.get(f"{url}/_stub/requests").json()
+
+    assert [each.returncode for each in ran] == [0, 0, 1]
+    assert "the session has spent 2 attempts of 2 attempts" in ran[-1].stderr
+    assert len(requests) == 2
+
+
+def test_money_is_limited_only_where_prices_are_installed(tmp_path: Path) -> None:
+    (tmp_path / "genai_prices.py").write_text("raise ImportError")
+
+    ran = run(
+        "run", "hi", "--model", "anthropic/x", "--budget", "money=1", PYTHONPATH=str(tmp_path)
+    )
+
+    assert ran.returncode == 2
+    assert "`pip install 'sidestep[prices]'`" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_budget_of_money_ends_a_turn(tmp_path: Path) -> None:
+    pytest.importorskip("genai_prices")
+    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
+        told = [
+            run(
+                "run", "hi", "--model", PRIMARY, "--budget", f"money={money}",
+                SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
+            )
+            for money in ("0.5", "1e-9")
+        ]  # fmt: skip
+
+    assert [each.returncode for each in told] == [0, 1]
+    assert "(`budget.money`)" in told[1].stderr
 
 
 def test_a_broken_configuration_is_reported_and_the_turn_goes_on(tmp_path: Path) -> None:
