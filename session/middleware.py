@@ -19,6 +19,7 @@ from .config import FallbackConfig
 from .decision import Limits
 from .degraded import DegradedRoutes
 from .error import StepFailed
+from .hooks import Hooks
 from .journal import VARIABLE as JOURNAL_VARIABLE
 from .journal import Journal
 from .plan import Course
@@ -256,9 +257,8 @@ class Sidestep:
             journal = self.journal.page()
         return Step(
             self, self._course(route, needs, past), self._config, next(self._numbers),
-            deadline=deadline, serves=serves, repair=repair,
-            past=past, check_move=check_move, before_attempt=before_attempt,
-            count=count, on_event=on_event, journal=journal,
+            hooks=Hooks(serves, repair, check_move, before_attempt, count),
+            deadline=deadline, past=past, on_event=on_event, journal=journal,
         )  # fmt: skip
 
     def name(self, exc: Exception, route: Route) -> Failure:

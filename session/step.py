@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, TypeVar, assert_never
@@ -26,11 +25,10 @@ if TYPE_CHECKING:
     from .decision import Decision
     from .event import Listener
     from .herald import Verdict
+    from .hooks import Hooks
     from .middleware import Sidestep
     from .past import Past, Pin
     from .plan import Course
-
-_logger = logging.getLogger("sidestep")
 
 T = TypeVar("T")
 
@@ -50,20 +48,16 @@ class Step:
     """
 
     __slots__ = (
-        "_before_attempt",
-        "_check_move",
         "_clock",
         "_config",
-        "_count",
         "_course",
         "_deadline_at",
+        "_hooks",
         "_is_over",
         "_middleware",
         "_next",
         "_past",
         "_pin",
-        "_repair",
-        "_repaired",
         "_walk",
         "attempts",
         "degraded",
@@ -83,13 +77,9 @@ class Step:
         config: FallbackConfig | None,
         number: int,
         *,
+        hooks: Hooks,
         deadline: float | None,
-        serves: Callable[[Route], bool | str] | None,
-        repair: Callable[[Failure], str | None] | None,
         past: Past | None,
-        check_move: Callable[[], Awaitable[str | None]] | None,
-        before_attempt: Callable[[Route], None] | None,
-        count: Callable[[Route], Awaitable[int | None]] | None,
         on_event: Listener | None,
         journal: Listener | None,
     ) -> None:
@@ -97,13 +87,9 @@ class Step:
         self._clock = middleware.clock
         self.degraded = middleware.degraded
         self._config: FallbackConfig | None = config
-        self._repair = repair
+        self._hooks = hooks
         self._past = past
         self._pin: Pin | None = None
-        self._check_move = check_move
-        self._before_attempt = before_attempt
-        self._count = count
-        self._repaired: set[Route] = set()
         self.herald = Herald(number, middleware.on_event, journal, on_event)
         self.limits: Limits = middleware.limits
         self._deadline_at = None if deadline is None else middleware.clock.time() + deadline
@@ -112,7 +98,7 @@ class Step:
         self.retries = 0
         requested = course.requested
         self._course = course
-        self._walk = Walk(course, self.degraded, self.herald, serves, counts=count is not None)
+        self._walk = Walk(course, self.degraded, self.herald, hooks)
         self.number = number
         self.requested = requested
         self.route = requested
@@ -149,7 +135,12 @@ class Step:
         if self._is_over:
             raise StopAsyncIteration
         if not self.attempts:
-            await self._start()
+            self._start()
+            while self._walk.route in self._walk.doubtful:
+                if not await self._holds(self._walk.route):
+                    self._find_a_start()
+            self.herald.step_started(self.requested, self._walk.route)
+            self._walk.tell_start(is_held=self._pin is not None)
             self._ask_leave()
             return self._attempt(waited=0.0)
         following, self._next = self._next, None
@@ -163,36 +154,30 @@ class Step:
         await self._checkpoint()
         return self._attempt(waited=0.0)
 
-    async def _start(self) -> None:
+    def _start(self) -> None:
         if self._course.swaps != self.limits.swaps and self._config is not None:
             self.limits = replace(self.limits, swaps=self._course.swaps)
         self._pin = pin(self._past, self._config)
-        while True:
-            if not self._finds_a_start():
-                error = nobody_fits(self)
-                self._end(_describe(error))
-                raise error
-            if await self._holds(self._walk.route):
-                break
-        self.herald.step_started(self.requested, self._walk.route)
-        self._walk.tell_start(is_held=self._pin is not None)
+        self._find_a_start()
 
-    def _finds_a_start(self) -> bool:
+    def _find_a_start(self) -> None:
+        fits = True
         if self._pin is not None and self._past is not None:
-            return self._walk.stay(self._past.route or self.requested)
-        return self._config is None or self._walk.start()
+            fits = self._walk.stay(self._past.route or self.requested)
+        elif self._config is not None:
+            fits = self._walk.start()
+        if not fits:
+            error = nobody_fits(self)
+            self._end(_describe(error))
+            raise error
 
     async def _holds(self, route: Route) -> bool:
         """Have the agent count where it is open whether *route* can hold the step."""
-        if self._count is None or route not in self._walk.doubtful:
+        if route not in self._walk.doubtful:
             return True
-        tokens = None
         left = None if self._deadline_at is None else self._deadline_at - self._clock.time()
         try:
-            with anyio.move_on_after(left):
-                tokens = await self._count(route)
-        except Exception:
-            _logger.exception("`count` raised for %s", route)
+            tokens = await self._hooks.tokens(route, within=left)
         except BaseException as error:
             self._end(_describe(error))
             raise
@@ -228,8 +213,8 @@ class Step:
     def _ask_leave(self) -> None:
         """Ask the agent for the next attempt; what it raises is no attempt's failure."""
         try:
-            if self._before_attempt is not None:
-                self._before_attempt(self._walk.route)
+            if self._hooks.before_attempt is not None:
+                self._hooks.before_attempt(self._walk.route)
             if self.attempts:
                 self._check_deadline()
         except BaseException as error:
@@ -322,7 +307,9 @@ class Step:
             sibling_is_healthy=candidate.is_available and self._pin is None,
             is_probe=attempt._probe is not None,
             resets_in=_seconds_until(failure.reset_at),
-            repair=None if is_last or attempt.tool else self._change_for(failure),
+            repair=None
+            if is_last or attempt.tool
+            else self._hooks.change_for(failure, attempt.route),
         )
         return decide(failure, standing, limits)
 
@@ -337,10 +324,10 @@ class Step:
         """
         if self._pin is not None:
             return Stop(why=self._pin.why, cooldown=swap.cooldown)
-        if self._check_move is None:
+        if self._hooks.check_move is None:
             return swap
         try:
-            why = await self._check_move()
+            why = await self._hooks.check_move()
         except BaseException as error:
             self._end(_describe(error))
             raise
@@ -349,17 +336,6 @@ class Step:
     def _pinned_tool(self, stop: Stop) -> str | None:
         """Return the tool for whose sake the conversation did not move, if it was that."""
         return self._pin.tool if self._pin is not None and stop.why == self._pin.why else None
-
-    def _change_for(self, failure: Failure) -> str | None:
-        """Ask the agent, once on each route, what it can change after *failure*."""
-        if self._repair is None or failure.cure is None or self._walk.route in self._repaired:
-            return None
-        self._repaired.add(self._walk.route)
-        try:
-            return self._repair(failure)
-        except Exception:
-            _logger.exception("`repair` raised after %s", failure.kind)
-            return None
 
     def _retry(self, decision: Retry, failure: Failure) -> None:
         self.retries += 1

@@ -9,24 +9,22 @@ from .degraded import reachable
 from .plan import too_small
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     from ..provider.route import Route
     from .degraded import Candidate, DegradedRoutes
     from .herald import Herald
+    from .hooks import Hooks
     from .plan import Course
 
 
 class Walk:
     """Where one step goes, from route to route.
 
-    Args:
-        counts: What the estimate leaves open is going to be settled.
-
     Attributes:
         route: Where it is.
         skipped: Routes that were passed over, and why.
-        doubtful: Those that `settle` is still to be called for before anything is sent there.
+        doubtful: Those that `settle` is to be called for before anything is sent there.
     """
 
     __slots__ = (
@@ -42,25 +40,19 @@ class Walk:
     )
 
     def __init__(
-        self,
-        course: Course,
-        degraded: DegradedRoutes,
-        herald: Herald,
-        serves: Callable[[Route], bool | str] | None,
-        *,
-        counts: bool = False,
+        self, course: Course, degraded: DegradedRoutes, herald: Herald, hooks: Hooks
     ) -> None:
+        self._degraded = degraded
+        self._herald = herald
+        self._serves = hooks.serves
+        self._estimated: Mapping[Route, str] = {}
         self.doubtful: dict[Route, int] = {}
-        self._estimated: dict[Route, str] = {}
-        if counts and course.doubtful:
+        if course.doubtful and hooks.counts:
             self.doubtful = dict(course.doubtful)
             unfit = dict(course.unfit)
             self._estimated = {route: unfit.pop(route) for route in self.doubtful if route in unfit}
             course = replace(course, unfit=unfit)
         self._course = course
-        self._degraded = degraded
-        self._herald = herald
-        self._serves = serves
         self.route = course.requested
         self._tried = {course.requested}
         self.skipped: dict[Route, str] = {}

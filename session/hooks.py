@@ -1,0 +1,68 @@
+"""What a step asks of the agent, and what becomes of it where the agent's own code raises."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ..provider.failure import Failure
+    from ..provider.route import Route
+
+_logger = logging.getLogger("sidestep")
+
+
+class Hooks:
+    """The functions that an agent gave to one step; see `Sidestep.step`."""
+
+    __slots__ = ("_count", "_repair", "_repaired", "before_attempt", "check_move", "serves")
+
+    def __init__(
+        self,
+        serves: Callable[[Route], bool | str] | None,
+        repair: Callable[[Failure], str | None] | None,
+        check_move: Callable[[], Awaitable[str | None]] | None,
+        before_attempt: Callable[[Route], None] | None,
+        count: Callable[[Route], Awaitable[int | None]] | None,
+    ) -> None:
+        self.serves = serves
+        self.check_move = check_move
+        self.before_attempt = before_attempt
+        self._repair = repair
+        self._repaired: set[Route] = set()
+        self._count = count
+
+    @property
+    def counts(self) -> bool:
+        """The agent can say how many tokens a step takes."""
+        return self._count is not None
+
+    async def tokens(self, route: Route, *, within: float | None) -> int | None:
+        """Ask how many tokens the step takes on *route*; None where nobody says.
+
+        Args:
+            within: Seconds after which nobody has said; None: that is up to the agent.
+        """
+        if self._count is None:
+            return None
+        with anyio.move_on_after(within):
+            try:
+                return await self._count(route)
+            except Exception:
+                _logger.exception("`count` raised for %s", route)
+        return None
+
+    def change_for(self, failure: Failure, route: Route) -> str | None:
+        """Ask, once on each route, what the agent can change in the request after *failure*."""
+        if self._repair is None or failure.cure is None or route in self._repaired:
+            return None
+        self._repaired.add(route)
+        try:
+            return self._repair(failure)
+        except Exception:
+            _logger.exception("`repair` raised after %s", failure.kind)
+            return None
