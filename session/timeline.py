@@ -12,6 +12,7 @@ from rich.text import Text
 from .event import (
     AttemptFailed,
     AttemptStarted,
+    CandidateSkipped,
     ProbeStarted,
     RouteDegraded,
     StepEnded,
@@ -46,6 +47,8 @@ _STYLES = {
 }
 _LEGEND = "✗ failed  · a second's wait, ─ silence  ↳ swap  ░ degraded  ? probe  ✓ answered"
 _TOOLS = "  ▫ tool"
+_DRAWN = frozenset({"degraded", "probed", "tried"})
+"""Why a route was passed over, where the chart says it already."""
 
 
 @dataclass(slots=True)
@@ -205,6 +208,8 @@ def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
     )
     for run in _runs(turn):
         yield Text.assemble("  ", ("✗", "bold red"), f" {run.route}  {run.told()}")
+    for route, why in _passed_over(turn).items():
+        yield Text.assemble("  ", ("·", "yellow"), f" {route}  passed over: {why}")
     yield from _steps(turn)
     if turn.error is None:
         answered = turn.requests[-1].route if turn.requests else "?"
@@ -213,6 +218,11 @@ def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
     else:
         error = f"{type(turn.error).__name__}: {turn.error}"
         yield Text.assemble("    ", (error, "red"))
+
+
+def _passed_over(turn: PlayedTurn) -> dict[Route, str]:
+    skipped = (event for _, event in turn.events if isinstance(event, CandidateSkipped))
+    return {event.route: event.reason for event in skipped if event.reason not in _DRAWN}
 
 
 def _steps(turn: PlayedTurn) -> Iterator[Text]:

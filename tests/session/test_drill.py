@@ -127,6 +127,20 @@ async def test_the_timeline_has_a_row_for_each_route(encoding: str) -> None:
     assert "passed  7 requests, all as expected" in lines
 
 
+@pytest.mark.asyncio
+async def test_the_timeline_says_why_a_route_was_passed_over() -> None:
+    drill = Drill.find("counted")
+    turns = await play(drill)
+    output = io.StringIO()
+
+    draw(Console(file=output, width=100), drill, turns, [])
+
+    assert (
+        "· anthropic/claude-sonnet-5  passed over: 11 tokens, as anthropic counts, do not fit into "
+        "its 10" in output.getvalue()
+    )
+
+
 DRILL = """
 title = "mine"
 route = "openrouter/x"
