@@ -27,19 +27,29 @@ class Outage:
         *,
         route: Route = A,
         session: Mapping[str, Any] = {},
+        counts: Mapping[Route, Any] = {},
+        timeouts: Mapping[str, Mapping[str, float]] = {},
+        windows: Mapping[str, int] = {},
         **settings: Any,
     ) -> None:
         config = {"fallbackModelsByModel": {A: B, B: A}, "maxUpstreamRetryAttempts": 0}
         self.environ = {"SIDESTEP_FALLBACK_CONFIG": json.dumps(config | settings)}
         self.route = route
         self.options = session
-        self.stub = Stub(Scenario.parse({"answers": dict(answers)}))
+        self.timeouts = timeouts
+        self.windows = windows
+        self.stub = Stub(Scenario.parse({"answers": dict(answers), "counts": counts}))
         self.events: list[Event] = []
         self.clock = VirtualClock()
 
     async def __aenter__(self) -> Outage:
         await self.stub.__aenter__()
-        self.environ["SIDESTEP_PROVIDERS"] = json.dumps(self.stub.providers())
+        providers: dict[str, dict[str, Any]] = {**self.stub.providers()}
+        for name, seconds in self.timeouts.items():
+            providers[name]["timeouts"] = dict(seconds)
+        for name, tokens in self.windows.items():
+            providers[name]["contextWindow"] = tokens
+        self.environ["SIDESTEP_PROVIDERS"] = json.dumps(providers)
         self.http = httpx.AsyncClient(trust_env=False)
         self.client = Client(http=self.http, providers=catalog(providers_from_env(self.environ)))
         self.middleware = Sidestep.from_env(self.environ, clock=self.clock)

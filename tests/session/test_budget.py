@@ -264,6 +264,24 @@ async def test_every_attempt_of_a_step_and_of_a_turn_is_listed_with_its_cost() -
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("is_aside", [False, True], ids=["turn", "side call"])
+async def test_an_answer_costs_what_the_route_asks_that_gave_it(*, is_aside: bool) -> None:
+    """LiteLLM #8810: an answer of a fallback had no price."""
+
+    def price(route: Route, usage: Usage) -> float:
+        return cents(route, usage) * {A: 1, B: 3}[route]
+
+    async with Outage({A: {"status": 503}, B: ANSWER}, session={"price": price}) as outage:
+        await (outage.session.side_call("hi") if is_aside else outage.session.turn("hi"))
+
+    refused, answered = of(outage.events, Spent)
+    assert [(each.route, each.money) for each in (refused, answered)] == [
+        (A, 0.0), (B, pytest.approx(0.315)),
+    ]  # fmt: skip
+    assert outage.session.cost.money == pytest.approx(0.315)
+
+
+@pytest.mark.asyncio
 async def test_a_turn_without_prices_costs_no_amount_of_money() -> None:
     async with Outage({A: ANSWER}) as outage:
         await outage.session.turn("hi")

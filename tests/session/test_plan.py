@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep import FallbackExhausted, FallbackUnsafe, Past, Route
+from sidestep import (
+    Failure,
+    FailureKind,
+    FallbackExhausted,
+    FallbackUnsafe,
+    Past,
+    ProviderError,
+    Route,
+)
 from sidestep.session.need import Needs
+from sidestep.session.plan_source import load_plan
 
 from .ruled import A, Answer, B, C, Run, read, rule
 
@@ -175,6 +185,9 @@ def test_a_degraded_candidate_is_taken_rather_than_none() -> None:
     assert run.agent.asked == [A]
 
 
+SPENT = ProviderError(Failure(kind=FailureKind.QUOTA, message="no credit", status=429))
+
+
 @pytest.mark.parametrize(
     ("failure", "moves"),
     [
@@ -184,6 +197,7 @@ def test_a_degraded_candidate_is_taken_rather_than_none() -> None:
         pytest.param(Answer(403), False, id="403 auth"),
         pytest.param(Answer(404), False, id="404 capability"),
         pytest.param(Answer(422), False, id="422 invalid"),
+        pytest.param(SPENT, False, id="429 money"),
         pytest.param(KeyError("x"), False, id="unmapped"),
         pytest.param(Answer(408), True, id="408 timeout"),
         pytest.param(Answer(429), True, id="429 unavailable"),
@@ -304,3 +318,69 @@ def test_a_conversation_that_a_tool_holds_outside_the_boundary_fails_closed() ->
         run.take("private", past=Past(tools_run=("write",), route=C))
 
     assert run.agent.asked == []
+
+
+SMALL, ABROAD = {"contextWindow": 8_192}, {"boundary": "us"}
+LONG, AT_HOME = Needs(tokens=10_000), Needs(boundary="eu")
+TOO_LONG = "about 10000 tokens do not fit into its 8192"
+NOT_HERE = "its boundary is 'us', and the step must stay in 'eu'"
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A map of siblings, what it says of B's provider, and where a step of *needs* goes then."""
+
+    id: str
+    siblings: dict[Route, list[Route]]
+    said: Mapping[str, object]
+    needs: Needs | None
+    asked: list[Route]
+    why: str | None = None
+
+
+SIZED = [
+    Sized("too long for the first of two", {A: [B, C]}, SMALL, LONG, [A, C], TOO_LONG),
+    Sized("too long, not for its own sibling", {A: [B], B: [C]}, SMALL, LONG, [A, C], TOO_LONG),
+    Sized("too long for the only one", {A: [B]}, SMALL, LONG, [A], TOO_LONG),
+    Sized("short enough", {A: [B, C]}, SMALL, Needs(tokens=8_192), [A, B]),
+    Sized("of unknown length", {A: [B, C]}, SMALL, None, [A, B]),
+    Sized("to stay elsewhere", {A: [B, C]}, ABROAD, AT_HOME, [A, C], NOT_HERE),
+]
+
+
+def sized_run(sized: Sized) -> Run:
+    config = {
+        "fallbackModelsByModel": sized.siblings,
+        "maxUpstreamRetryAttempts": 0,
+        "providers": {B.provider: sized.said, C.provider: {"boundary": "eu"}},
+    }
+    plan = load_plan({"SIDESTEP_FALLBACK_CONFIG": json.dumps(config)})
+    assert plan is not None
+    return Run(plan, {A: Answer(429)})
+
+
+@pytest.mark.parametrize("sized", SIZED, ids=lambda sized: sized.id)
+def test_a_step_is_not_sent_to_a_sibling_that_cannot_take_it(sized: Sized) -> None:
+    """LiteLLM #31557: a prompt of 10,000 tokens went on to a model that holds 8,192."""
+    run = sized_run(sized)
+
+    if sized.asked == [A]:
+        with pytest.raises(Answer) as caught:
+            run.take(str(A), needs=sized.needs)
+        assert f"passed over: {B}, for {sized.why}" in caught.value.__notes__[0]
+    else:
+        run.take(str(A), needs=sized.needs)
+
+    assert run.agent.asked == sized.asked
+    assert run.skipped == ([(B, sized.why)] if sized.why else [])
+
+
+@pytest.mark.parametrize("sized", SIZED, ids=lambda sized: sized.id)
+def test_nor_does_it_start_there(sized: Sized) -> None:
+    run = sized_run(sized)
+    run.agent.failures.clear()
+    run.engine.degraded.degrade(A, cooldown=60)
+
+    run.take(str(A), needs=sized.needs)
+
+    assert run.agent.asked == [sized.asked[-1]]

@@ -252,6 +252,7 @@ def test_providers_are_not_followed_by_a_plan_that_does_not_depend_on_them(way: 
     assert middleware.degraded.is_degraded(Route(FIRST))
 
 
+UNSERVED = '{"fallbackModelsByModel": {"acme/x": "zai/y"}}'
 ALONE = '[[rules]]\ntask_class = "none"\n'
 KEYS = {"ZAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
 
@@ -287,6 +288,10 @@ KEYS = {"ZAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
         pytest.param(
             {"SIDESTEP_HINT": "zai:a/b"}, "openrouter/a/b", {"openrouter/a/b": 1}, "", None,
             id="the same name, but written",
+        ),
+        pytest.param(
+            {"SIDESTEP_FALLBACK_CONFIG": UNSERVED},
+            None, {"acme/x": 2}, "C015", None, id="a route that nobody serves, mapped",
         ),
         pytest.param(
             {"SIDESTEP_ROUTING_RULES": ALONE}, None, {}, "C052", None, id="a rule without one"

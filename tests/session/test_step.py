@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Awaitable, Callable, Iterable
 from types import SimpleNamespace
@@ -162,6 +163,64 @@ async def test_with_every_route_down_the_step_fails_naming_every_attempt(
         assert f"{attempt.route} {attempt.failure}" in str(caught.value)
     assert isinstance(caught.value.__cause__, Answer)
     assert (step.route, caught.value.requested) == (A, A)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "raised"),
+    [
+        pytest.param(Answer(400, "unknown variant `image_url`"), FallbackExhausted, id="400"),
+        pytest.param(Answer(403, "no such model on this key"), FallbackExhausted, id="403"),
+        pytest.param(Answer(404, "model not found"), FallbackExhausted, id="404"),
+        pytest.param(
+            ProviderError(
+                sidestep.Failure(
+                    kind=sidestep.FailureKind.CONTEXT_OVERFLOW, message="too long", status=400
+                )
+            ),
+            ContextOverflow, id="too long",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_a_sibling_refuses_does_not_hide_why_the_step_came_to_it(
+    clock: VirtualClock, refusal: Exception, raised: type[sidestep.StepFailed]
+) -> None:
+    """Hermes #51220: a text-only sibling's 400 was reported in place of the quota error."""
+    agent = Agent({A: [Answer(402, "quota used up")], B: [refusal]})
+    engine = middleware(clock)
+
+    with pytest.raises(raised) as caught:
+        await take(engine.step(A), agent.call)
+
+    assert agent.asked == [A, B]
+    second = caught.value.attempts[-1]
+    assert f"1. {A} quota 402" in str(caught.value)
+    assert "quota used up" in str(caught.value)
+    assert f"2. {B} {second.failure}" in str(caught.value)
+    assert list(engine.degraded.snapshot()) == [A]
+
+
+@pytest.mark.parametrize(
+    ("listed", "status", "asked"),
+    [
+        pytest.param([429], 429, [A, B], id="listed"),
+        pytest.param([429], 503, [A], id="not listed, though it is without a list"),
+        pytest.param([403], 403, [A, B], id="a model that the key may not use"),
+    ],
+)
+async def test_the_statuses_of_the_configuration_move_a_step_and_no_others_do(
+    clock: VirtualClock, listed: list[int], status: int, asked: list[Route]
+) -> None:
+    """Portkey #855 fell back despite its filter; Bifrost #3261 did not for a key's 403."""
+    agent = Agent({A: [Answer(status)], B: ["hello"]})
+    engine = middleware(clock, fallback_on_errors=listed, max_upstream_retry_attempts=0)
+
+    if B in asked:
+        assert await take(engine.step(A), agent.call) == "hello"
+    else:
+        with pytest.raises(Answer):
+            await take(engine.step(A), agent.call)
+
+    assert agent.asked == asked
 
 
 async def test_a_route_is_degraded_before_the_cap_is_looked_at(clock: VirtualClock) -> None:
@@ -638,6 +697,28 @@ async def test_a_step_that_has_ended_is_not_iterated_again(clock: VirtualClock) 
 
     with pytest.raises(RuntimeError, match="this step has ended: take a new one"):
         await take(step, Agent({A: ["hello"]}).call)
+
+
+async def test_a_route_that_left_the_map_is_not_asked_again(clock: VirtualClock) -> None:
+    """Its model was deleted: a stale candidate must neither be asked nor weigh on the others."""
+
+    def siblings(*routes: Route) -> dict[str, str]:
+        config = {"fallbackModelsByModel": {A: routes}, "maxUpstreamRetryAttempts": 0}
+        return {"SIDESTEP_FALLBACK_CONFIG": json.dumps(config)}
+
+    environment = siblings(B, C)
+    engine = Sidestep.from_env(environment, clock=clock)
+    agent = Agent({A: [Answer(503)], B: [Answer(404)], C: ["hello"]})
+    with pytest.raises(FallbackExhausted):
+        await take(engine.step(A), agent.call)
+    agent.asked.clear()
+
+    environment.update(siblings(C))
+    await take(engine.step(A), agent.call)
+    await take(engine.step(A), agent.call)
+
+    assert agent.asked == [A, C, C]
+    assert list(engine.degraded.snapshot()) == [A]
 
 
 async def test_a_step_can_be_run_as_one_expression(clock: VirtualClock) -> None:

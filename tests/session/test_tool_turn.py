@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,9 @@ from sidestep import (
     BudgetExceeded,
     Compacted,
     Event,
+    FallbackExhausted,
     FallbackUnsafe,
+    Image,
     MemoryStore,
     Message,
     PartsRetracted,
@@ -73,6 +76,14 @@ class Tools:
     @property
     def options(self) -> dict[str, Any]:
         return {"tools": [Tool(self.read, is_parallel=True), self.write]}
+
+
+PICTURE = Image("image/png", "iVBORw0KGgo=")
+
+
+def look() -> Image:
+    """Look at the screen."""
+    return PICTURE
 
 
 def calls(message: Message) -> list[tuple[str, str, object]]:
@@ -493,6 +504,104 @@ async def test_the_policy_says_whether_a_conversation_with_calls_moves(
             assert not isinstance(caught.value, FallbackUnsafe) or caught.value.tool == "read"
 
     assert outage.asked == asked
+
+
+ONE_RULE = """
+[limits]
+max_upstream_retry_attempts = 1
+[[rules]]
+task_class = "coding"
+[[rules.candidates]]
+provider = "openrouter"
+model = "anthropic/claude-sonnet-5"
+"""
+
+
+@pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
+@pytest.mark.parametrize(
+    ("environ", "asked"),
+    [
+        pytest.param(
+            {"SIDESTEP_FALLBACK_CONFIG": '{"fallbackModelsByModel": {}, '
+             '"maxUpstreamRetryAttempts": 1}'}, A, id="an empty map",
+        ),
+        pytest.param(
+            {"SIDESTEP_FALLBACK_CONFIG": json.dumps(
+                {"fallbackModelsByModel": {B: A}, "maxUpstreamRetryAttempts": 1})},
+            A, id="a map of others",
+        ),
+        pytest.param({"SIDESTEP_ROUTING_RULES": ONE_RULE}, "coding", id="one candidate"),
+        pytest.param(
+            {"SIDESTEP_HINT": "openrouter:anthropic/claude-sonnet-5"}, A, id="one element"
+        ),
+    ],
+)  # fmt: skip
+async def test_a_chain_of_one_runs_tools_as_without_a_configuration(
+    environ: dict[str, str], asked: str, *, eager: bool
+) -> None:
+    """Livekit #1207: round a single model the wrapper said nothing and ran no tool."""
+    told = []
+    for given, route in ((environ, asked), ({}, str(A))):
+        tools = Tools()
+        answered = {A: [{"tool_calls": [READ, WRITE]}, {"status": 503}, DONE]}
+        outage = Outage(answered)
+        outage.environ = dict(given)
+        async with outage:
+            session = Session(
+                route, middleware=outage.middleware, client=outage.client, eager=eager,
+                on_event=outage.events.append, **tools.options,
+            )  # fmt: skip
+            ended = await session.turn("Mend it.")
+            bodies = [received.body for received in outage.stub.requests]
+        happened = [type(event).__name__ for event in outage.events]
+        kept = [calls(message) for message in answers(session)]
+        told.append((ended, tools.ran, kept, bodies, happened))
+
+    assert told[0] == told[1]
+    assert told[0][1] == ["read a.py", "write a.py"]
+
+
+QUOTA = {"status": 402, "body": {"error": {"message": "The quota is used up.", "code": 402}}}
+TEXT_ONLY = {
+    "status": 400,
+    "body": {"error": {"message": "unknown variant `image_url`, expected `text`", "code": 400}},
+}
+BLIND, UNTOLD = Route("zai/glm-4.6"), Route("house/text-1")
+
+
+@pytest.mark.parametrize(
+    ("sibling", "answered", "asked"),
+    [
+        pytest.param(BLIND, DONE, 1, id="known to see none"),
+        pytest.param(UNTOLD, [TEXT_ONLY, DONE], 2, id="says that it sees none"),
+    ],
+)
+async def test_a_picture_keeps_no_conversation_from_a_sibling_without_eyes(
+    sibling: Route, answered: Any, asked: int
+) -> None:
+    answers = {A: [{"tool_calls": [{"name": "look", "input": {}}]}, QUOTA], sibling: answered}
+    siblings = {A: sibling}
+    async with Outage(answers, session={"tools": [look]}, fallbackModelsByModel=siblings) as outage:
+        ended = await outage.session.turn("What is on the screen?")
+        sent = [json.dumps(received.body) for received in outage.stub.requests]
+
+    assert (ended.text, ended.route) == ("Done.", sibling)
+    assert outage.asked == [A, A] + [sibling] * asked
+    assert [PICTURE.data in body for body in sent] == [False, True] + [True] * (asked - 1) + [False]
+    assert "An image stood here" in sent[-1]
+
+
+async def test_where_a_picture_is_refused_all_the_same_the_first_failure_is_told_as_well() -> None:
+    """Hermes #33872: the error of a text-only sibling hid why the primary had failed."""
+    answers = {A: [{"tool_calls": [{"name": "look", "input": {}}]}, QUOTA], UNTOLD: TEXT_ONLY}
+    siblings = {A: UNTOLD}
+    async with Outage(answers, session={"tools": [look]}, fallbackModelsByModel=siblings) as outage:
+        with pytest.raises(FallbackExhausted) as caught:
+            await outage.session.turn("What is on the screen?")
+
+    assert [attempt.route for attempt in caught.value.attempts] == [A, UNTOLD, UNTOLD]
+    assert "The quota is used up." in str(caught.value)
+    assert "unknown variant" in str(caught.value)
 
 
 async def test_a_crash_closes_its_call_for_good() -> None:

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 import sidestep
-from sidestep import ProviderError, Route, Session, StreamInterrupted
+from sidestep import (
+    Client,
+    ConfigError,
+    FallbackConfig,
+    FallbackExhausted,
+    ProviderError,
+    Route,
+    Session,
+    Sidestep,
+    StreamInterrupted,
+)
+from sidestep.provider.catalog import Provider
 from sidestep.provider.part import Reasoning, Text
 from sidestep.session.judge import shown
 
+from ..virtual import VirtualClock
 from .outage import A, B, Outage
 
 pytestmark = pytest.mark.asyncio
@@ -126,6 +140,130 @@ async def test_a_route_of_an_unknown_provider_is_never_taken_as_a_sibling() -> N
         sidestep.CandidateSkipped(1, Route("nowhere/x"), "no provider 'nowhere' is known")
         in outage.events
     )
+    assert list(outage.middleware.degraded.snapshot()) == [A]
+
+
+@pytest.mark.parametrize(
+    ("route", "error", "says"),
+    [
+        pytest.param(
+            Route("nowhere/x"), ConfigError, "a provider that is not known", id="unknown provider"
+        ),
+        pytest.param(Route("keyless/x"), ProviderError, "NO_SUCH_KEY is not set", id="no key"),
+    ],
+)
+async def test_a_route_that_cannot_be_asked_is_a_mistake_and_no_reason_to_move(
+    route: Route, error: type[Exception], says: str
+) -> None:
+    """Claude-code-router #1535: every request to a model without a route lived on its siblings."""
+    async with Outage({B: {"text": "hello"}}, fallbackModelsByModel={route: B}) as outage:
+        keyless = Provider("keyless", "anthropic", outage.stub.url, "NO_SUCH_KEY")
+        client = Client(http=outage.http, providers={B.provider: keyless, "keyless": keyless})
+        session = Session(route, middleware=outage.middleware, client=client)
+        with pytest.raises(error, match=says):
+            await session.turn("hi")
+
+    assert outage.asked == []
+    assert outage.middleware.degraded.snapshot() == {}
+
+
+async def test_a_prompt_that_a_sibling_cannot_hold_goes_past_it() -> None:
+    third = Route("zai/glm-5")
+    answers = {A: {"status": 429}, B: {"text": "no"}, third: {"text": "hello"}}
+    siblings = {A: [B, third]}
+    windows = {B.provider: {"contextWindow": 100}}
+    async with Outage(answers, fallbackModelsByModel=siblings, providers=windows) as outage:
+        ended = await outage.session.turn("a" * 5_000)
+
+    assert (ended.route, outage.asked) == (third, [A, third])
+
+
+async def test_a_sibling_that_hangs_is_left_at_its_own_deadline() -> None:
+    """Atomic PR 1581: the second fallback opened a stream, sent nothing, and held a batch up."""
+    third = Route("zai/glm-5")
+    answers = {A: {"status": 503}, B: {"text": "", "stall": True}, third: {"text": "hello"}}
+    timeouts = {B.provider: {"firstEvent": 0.1}}
+    async with Outage(answers, fallbackModelsByModel={A: B, B: third}, timeouts=timeouts) as outage:
+        with anyio.fail_after(5):
+            ended = await outage.session.turn("hi")
+            await outage.stub.requests[1].left.wait()
+
+    assert (ended.route, outage.asked) == (third, [A, B, third])
+    assert set(outage.middleware.degraded.snapshot()) == {A, B}
+
+
+def look(path: str) -> str:
+    """Look at a file."""
+    return path
+
+
+WIRES = [B, Route("openai/gpt-5.1"), Route("gemini/gemini-3-pro"), A]
+ALIKE: dict[str, Any] = {
+    "system": "Be brief.", "tools": [look], "max_output_tokens": 4_000, "reasoning": "low",
+}  # fmt: skip
+
+
+async def sent_to(outage: Outage, route: Route) -> list[tuple[str, Any]]:
+    """Let *outage* see a turn and a side call; return what came for *route*, but for its cache."""
+    await outage.session.turn("hi")
+    outage.middleware.degraded.clear()
+    await outage.session.side_call("A title?")
+    came = [received for received in outage.stub.requests if received.route == route]
+    for received in came:
+        assert isinstance(received.body, dict)
+        received.body.pop("prompt_cache_key", None)
+    return [(received.path, received.body) for received in came]
+
+
+@pytest.mark.parametrize(("route", "sibling"), [*permutations(WIRES, 2)], ids=str)
+async def test_a_sibling_is_sent_what_it_would_have_been_sent_first(
+    route: Route, sibling: Route
+) -> None:
+    """LiteLLM #16061: a request was translated from the one made for the first provider."""
+    answers = {route: {"status": 503}, sibling: {"text": "hello"}}
+    siblings = {route: sibling}
+    async with Outage(
+        answers, route=route, session=ALIKE, fallbackModelsByModel=siblings
+    ) as outage:
+        moved = await sent_to(outage, sibling)
+    async with Outage(answers, route=sibling, session=ALIKE) as outage:
+        first = await sent_to(outage, sibling)
+
+    assert moved == first
+    said, aside = (json.dumps(body).lower() for _, body in moved)
+    assert ('"none"' in said, '"none"' in aside) == (False, True)  # it may call no tool
+
+
+async def test_a_step_moves_with_the_address_the_key_and_the_wire_of_its_sibling() -> None:
+    """Portkey #855: a nested target was asked at the address of the one around it."""
+    asked: list[tuple[str, str | None, str | None, str]] = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        key, bearer = (request.headers.get(name) for name in ("x-api-key", "authorization"))
+        asked.append((str(request.url), key, bearer, json.loads(request.content)["model"]))
+        return httpx.Response(503)
+
+    one = Provider("one", "openai-chat", "https://one.test/v1", "ONE_KEY")
+    two = Provider("two", "anthropic", "https://two.test/api", "TWO_KEY")
+    three = Provider("three", "openai-responses", "https://three.test/v1", None)
+    config = FallbackConfig(
+        fallback_models_by_model={Route("one/m"): (Route("two/n"), Route("three/a/b"))},
+        max_upstream_retry_attempts=0,
+    )
+    async with httpx.AsyncClient(transport=httpx.MockTransport(refuse)) as http:
+        client = Client(
+            http=http,
+            providers={each.name: each for each in (one, two, three)},
+            environ={"ONE_KEY": "1", "TWO_KEY": "2"},
+        )
+        middleware = Sidestep(config, clock=VirtualClock())
+        with pytest.raises(FallbackExhausted):
+            await Session("one/m", middleware=middleware, client=client).turn("hi")
+
+    assert asked == [
+        ("https://one.test/v1/chat/completions", None, "Bearer 1", "m"),
+        ("https://two.test/api/v1/messages", "2", None, "n"),
+    ]
 
 
 async def test_a_cancelled_turn_closes_its_connection_and_leaves_the_session_usable() -> None:
