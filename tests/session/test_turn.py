@@ -167,15 +167,19 @@ async def test_a_route_that_cannot_be_asked_is_a_mistake_and_no_reason_to_move(
     assert outage.middleware.degraded.snapshot() == {}
 
 
-async def test_a_prompt_that_a_sibling_cannot_hold_goes_past_it() -> None:
+@pytest.mark.parametrize("is_aside", [False, True], ids=["turn", "side call"])
+async def test_a_prompt_that_a_sibling_cannot_hold_goes_past_it(*, is_aside: bool) -> None:
     third = Route("zai/glm-5")
     answers = {A: {"status": 429}, B: {"text": "no"}, third: {"text": "hello"}}
     siblings = {A: [B, third]}
     windows = {B.provider: {"contextWindow": 100}}
     async with Outage(answers, fallbackModelsByModel=siblings, providers=windows) as outage:
-        ended = await outage.session.turn("a" * 5_000)
+        if is_aside:
+            said = await outage.session.side_call("a" * 5_000)
+        else:
+            said = (await outage.session.turn("a" * 5_000)).text
 
-    assert (ended.route, outage.asked) == (third, [A, third])
+    assert (said, outage.asked) == ("hello", [A, third])
 
 
 async def test_a_sibling_that_hangs_is_left_at_its_own_deadline() -> None:
