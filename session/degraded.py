@@ -219,6 +219,7 @@ class DegradedRoutes:
         route: Route,
         siblings: Mapping[Route, Sequence[Route]],
         *,
+        origin: Route | None = None,
         tried: Container[Route] = (),
         unfit: Unfit | None = None,
         returns: bool = True,
@@ -229,6 +230,8 @@ class DegradedRoutes:
         that, the nearest available one; failing that, the nearest one although it is degraded.
 
         Args:
+            origin: What the step asked for; of its siblings one that is available and was not
+                tried comes before any that was.
             returns: A route that was tried may be taken again.
         """
         skipped: list[tuple[Route, str]] = []
@@ -237,8 +240,17 @@ class DegradedRoutes:
             if obstacle is None:
                 return Candidate(sibling, is_available=True, skipped=tuple(skipped))
             skipped.append((sibling, obstacle))
+        nearest = len(skipped)
+        seen = {route, *(sibling for sibling, _ in skipped)}
+        for sibling in () if origin is None else reachable(origin, siblings):
+            if sibling in seen:
+                continue
+            obstacle = self._obstacle(sibling, tried, unfit)
+            if obstacle is None:
+                return Candidate(sibling, is_available=True, skipped=tuple(skipped))
+            skipped.append((sibling, obstacle))
         for wanted in ({"tried"}, {"degraded", "probed"}):
-            for at, (sibling, obstacle) in enumerate(skipped):
+            for at, (sibling, obstacle) in enumerate(skipped[:nearest]):
                 if obstacle in wanted and (returns or sibling not in tried):
                     return Candidate(sibling, "tried" in wanted, tuple(skipped[:at]))
         return Candidate(None, is_available=False, skipped=tuple(skipped))

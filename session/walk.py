@@ -111,6 +111,7 @@ class Walk:
         return self._degraded.candidate(
             self.route,
             course.siblings,
+            origin=course.requested,
             tried=self._tried,
             unfit=self._unfit,
             returns=course.returns,

@@ -275,3 +275,30 @@ def test_the_walk_meets_no_route_twice() -> None:
     siblings = {A: (B, C), B: (A, C, D), C: (A, B), D: (A,)}
 
     assert list(reachable(A, siblings)) == [B, C, D]
+
+
+FROM_ORIGIN = [
+    pytest.param({A: (B, C)}, {A, B}, [], C, True, id="the next of the list"),
+    pytest.param({A: (B, C), B: (D,)}, {A, B}, [], D, True, id="its own sibling first"),
+    pytest.param({A: (B, C), B: (A,)}, {A, B}, [A], C, True, id="before the way back"),
+    pytest.param({A: (B, C), B: (A,)}, {A, B}, [A, C], A, False, id="degraded: the way back"),
+    pytest.param({A: (B, C)}, {A, B}, [A, C], None, False, id="degraded, and no way back"),
+    pytest.param({A: (B, C)}, {A, B, C}, [], None, False, id="tried, and no way back"),
+]
+
+
+@pytest.mark.parametrize(("siblings", "tried", "degraded", "route", "is_available"), FROM_ORIGIN)
+def test_where_a_sibling_leads_nowhere_the_next_of_the_requested_route_is_taken(
+    health: DegradedRoutes,
+    siblings: dict[Route, tuple[Route, ...]],
+    tried: set[Route],
+    degraded: list[Route],
+    route: Route | None,
+    is_available: bool,
+) -> None:
+    for each in degraded:
+        health.degrade(each, cooldown=60)
+
+    found = health.candidate(B, siblings, origin=A, tried=tried)
+
+    assert (found.route, found.is_available) == (route, is_available)

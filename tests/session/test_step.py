@@ -139,7 +139,11 @@ async def test_later_steps_start_on_the_sibling_until_the_cooldown_ends(
         ),
         pytest.param(
             {"fallback_models_by_model": {A: (B, C)}, "max_upstream_retry_attempts": 0},
-            [A, B], [], id="a sibling without siblings of its own",
+            [A, B, C], [], id="a list, whose first has no siblings of its own",
+        ),
+        pytest.param(
+            {"fallback_models_by_model": {A: (B,), C: (A,)}, "max_upstream_retry_attempts": 0},
+            [A, B], [], id="nothing leads on from the only sibling, nor back",
         ),
         pytest.param(
             {"fallback_models_by_model": {A: (B,), B: (A, C)}, "max_upstream_retry_attempts": 0},
