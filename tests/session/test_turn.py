@@ -267,6 +267,7 @@ async def test_a_step_moves_with_the_address_the_key_and_the_wire_of_its_sibling
     assert asked == [
         ("https://one.test/v1/chat/completions", None, "Bearer 1", "m"),
         ("https://two.test/api/v1/messages", "2", None, "n"),
+        ("https://three.test/v1/responses", None, None, "a/b"),
     ]
 
 
