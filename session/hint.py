@@ -9,10 +9,12 @@ from ..provider.error import ConfigError
 from ..provider.route import Route
 from .config import ConfigWarning, FallbackConfig
 from .expansion import expand, unset
-from .plan import HINT, Entry, Plan
+from .plan import HINT, Plan, entry_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from ..provider.catalog import Provider
 
 
 def hint_plan(
@@ -20,7 +22,7 @@ def hint_plan(
     environ: Mapping[str, str],
     *,
     inherited: str | None,
-    known: Collection[str],
+    known: Mapping[str, Provider],
     is_routed: bool = True,
 ) -> Plan:
     """Return the plan that *text* makes: its elements in order, every failure moves on.
@@ -73,12 +75,14 @@ def hint_plan(
     elif len(elements) > 1 and len(routes) == 1 and not any(w.code == "C088" for w in warnings):
         message = "the hint has more than one element, but none that its head could move to"
         warnings.append(ConfigWarning("C088", message, "add one, or leave only the head"))
-    return _plan(routes, warnings)
+    return _plan(routes, known, warnings)
 
 
-def _plan(routes: list[Route], warnings: list[ConfigWarning]) -> Plan:
+def _plan(
+    routes: list[Route], known: Mapping[str, Provider], warnings: list[ConfigWarning]
+) -> Plan:
     config = FallbackConfig(fallback_models_by_model={}, max_fallback_attempts=len(routes) - 1)
-    entries = tuple(Entry(route=route) for route in routes)
+    entries = tuple(entry_at(route, known[route.provider]) for route in routes)
     return Plan(
         source="the hint",
         # That the map is empty is no mistake here.

@@ -18,6 +18,7 @@ from sidestep import (
     Route,
     Sidestep,
 )
+from sidestep.provider.catalog import catalog
 from sidestep.session.expansion import expand
 from sidestep.session.hint import hint_plan
 from sidestep.session.plan import HINT as NAME
@@ -26,7 +27,7 @@ from sidestep.session.plan import Plan
 from ..virtual import VirtualClock
 from .asking import Answer, Outage, requests_in
 
-KNOWN = ("zai", "anthropic", "openrouter")
+KNOWN = {name: catalog()[name] for name in ("zai", "anthropic", "openrouter")}
 KEY = "sk-do-not-tell"
 Z, A, R = Route("zai/glm-5.2"), Route("anthropic/claude-opus-4-8"), Route("openrouter/x/y:free")
 THREE = "zai:glm-5.2,anthropic:claude-opus-4-8,openrouter:x/y:free"

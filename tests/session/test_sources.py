@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from sidestep import Client, ConfigError, ProviderError, Route, Session, Sidestep, StepFailed
+from sidestep import (
+    CandidateSkipped,
+    Client,
+    ConfigError,
+    ProviderError,
+    Route,
+    Session,
+    Sidestep,
+    StepFailed,
+)
 from sidestep.provider.scenario import Scenario
 from sidestep.provider.stub import Stub
 from sidestep.session import source
@@ -126,6 +135,42 @@ async def test_the_same_routes_make_the_same_requests_in_the_same_outage(
             assert (ended.route, ended.requested) == (asked[-1], FIRST)
 
     assert [str(received.route) for received in stub.requests] == asked
+
+
+NARROW = {
+    "too small": ({"contextWindow": 10}, "about 37 tokens do not fit into its 10"),
+    "without tools": ({"capabilities": ["images"]}, "it has no tool_calling"),
+}
+
+
+def read_file(path: str) -> str:
+    return path
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("narrow", NARROW)
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "numbers"])
+async def test_what_is_said_of_a_provider_keeps_a_step_away_whichever_way_led_there(
+    way: str, narrow: str
+) -> None:
+    said, why = NARROW[narrow]
+    answers = {FIRST: DOWN, SECOND: OK, THIRD: OK}
+    events: list[Any] = []
+    async with (
+        Stub(Scenario.parse({"answers": answers})) as stub,
+        httpx.AsyncClient(timeout=None, trust_env=False) as http,  # noqa: S113
+    ):
+        wanted, environ = WAYS[way](stub.url)
+        providers = json.loads(environ["SIDESTEP_PROVIDERS"])
+        providers["fallback-1"] |= said
+        environ["SIDESTEP_PROVIDERS"] = json.dumps(providers)
+        middleware = Sidestep.from_env(environ, clock=VirtualClock(), on_event=events.append)
+        client = Client(http=http, providers=middleware.providers, environ=environ)
+        session = Session(wanted, middleware=middleware, client=client, tools=[read_file])
+        await session.turn("hi" * 20)
+
+    assert [str(received.route) for received in stub.requests] == [FIRST] * 6 + [THIRD]
+    assert [each.reason for each in events if isinstance(each, CandidateSkipped)] == [why]
 
 
 def test_two_ways_at_once_are_an_error_that_says_which_one_is_used(
