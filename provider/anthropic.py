@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from . import verdict
+from .base_decoder import BaseDecoder
 from .classify import has_error_object
 from .delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from .fact import kind_of_stop
-from .part import Part, Reasoning, Text, ToolCall, Usage
+from .part import Part, Reasoning, Text, ToolCall
 from .template import Template
-from .wire import mapping, new_call_id, read_arguments, read_json, string
+from .wire import mapping, new_call_id, read_arguments, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,16 +90,11 @@ class _Block:
         return (ToolCallEnded(self.id, self.name, self.input),)
 
 
-class Decoder:
+class Decoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
     def __init__(self, provider: Provider) -> None:
-        self.model: str | None = None
-        self.request_id: str | None = None
-        self.usage = Usage()
-        self.is_done = False
-        self.unshown = 0
-        self._provider = provider
+        super().__init__(provider)
         self._order: list[_Block] = []
         self._at: dict[object, _Block] = {}
         self._growing: tuple[_Block, Template] | None = None  # what takes the deltas of late
@@ -169,13 +165,8 @@ class Decoder:
                 raise verdict.empty(self._stop)
         return deltas
 
-    def _reread(self, data: bytes) -> Any:
-        try:
-            return read_json(data)
-        except ValueError:
-            if data.strip() == b"[DONE]":  # some facades end like this
-                return {}
-            raise verdict.unreadable(data) from None
+    def _take_done(self) -> None:
+        """Heed it not: some facades end like this, and this wire has a word of its own."""
 
     def _delta(self, index: object, delta: dict[str, Any], data: bytes) -> Sequence[Delta]:
         kind = string(delta.get("type")).removesuffix("_delta")

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from . import verdict
+from .base_decoder import BaseDecoder
 from .classify import has_error_object
 from .delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from .fact import kind_of_stop
 from .failure import FailureKind
 from .part import Part, Reasoning, Text, ToolCall, Usage
-from .wire import integer, mapping, new_call_id, read_arguments, read_json, string
+from .wire import integer, mapping, new_call_id, read_arguments, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -88,16 +89,11 @@ class _Call:
         return ToolCall(self.id, self.name, self.input, signature=self.signature)
 
 
-class Decoder:
+class Decoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
     def __init__(self, provider: Provider) -> None:
-        self.model: str | None = None
-        self.request_id: str | None = None
-        self.usage = Usage()
-        self.is_done = False
-        self.unshown = 0
-        self._provider = provider
+        super().__init__(provider)
         self._order: list[_Run | _Call] = []
         self._unread: list[str] = []  # names of calls whose arguments cannot be read
         self._finish: str | None = None
@@ -162,15 +158,6 @@ class Decoder:
             if not any(isinstance(entry, _Call) or _is_text(entry) for entry in self._order):
                 raise verdict.empty(self._finish)
         return _NOTHING
-
-    def _reread(self, data: bytes) -> Any:
-        if data.strip() == b"[DONE]":  # some gateways end like this
-            self.is_done = True  # which alone proves nothing
-            return {}
-        try:
-            return read_json(data)
-        except ValueError:
-            raise verdict.unreadable(data) from None
 
     def _chunk(self, value: Mapping[str, Any], event: bytes) -> Sequence[Delta]:
         candidates = value.get("candidates")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from . import verdict
+from .base_decoder import BaseDecoder
 from .classify import has_error_object
 from .delta import Delta, ReasoningDelta, TextDelta
 from .fact import kind_of_stop
@@ -21,7 +22,7 @@ from .template import Template
 from .think_tag import ThinkTag
 from .tool_fragment import CallAssembler
 from .vendor import vendor_of
-from .wire import mapping, read_json, string
+from .wire import mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,16 +72,11 @@ class _Details:
         return {**fields, name: text} if name and (text or name in fields) else dict(fields)
 
 
-class Decoder:
+class Decoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
     def __init__(self, provider: Provider) -> None:
-        self.model: str | None = None
-        self.request_id: str | None = None
-        self.usage = Usage()
-        self.is_done = False
-        self.unshown = 0
-        self._provider = provider
+        super().__init__(provider)
         self._template = Template(_text_in)
         # While it is there, text is read through it, and never by the template.
         self._tag = ThinkTag() if vendor_of(provider) in _TAGGING else None
@@ -137,10 +133,7 @@ class Decoder:
         try:
             value = from_json(data)
         except ValueError:
-            if data.strip() == b"[DONE]":
-                self.is_done = True  # which alone proves nothing
-                return _NOTHING
-            value = _reread(data)
+            value = self._reread(data)
         try:
             choices = value.get("choices")
             if event == b"error" or not choices or "error" in value:
@@ -272,13 +265,6 @@ class Decoder:
         for usage in (value.get("usage"), choice.get("usage"), groq.get("usage")):
             if isinstance(usage, dict) and usage:
                 self.usage = _usage(usage)
-
-
-def _reread(data: bytes) -> Any:
-    try:
-        return read_json(data)
-    except ValueError:
-        raise verdict.unreadable(data) from None
 
 
 def _text_in(value: Any) -> object:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from . import verdict
+from .base_decoder import BaseDecoder
 from .classify import has_error_object
 from .delta import Delta, TextDelta
 from .fact import kind_of_stop
 from .failure import FailureKind
 from .output_item import Item
 from .part import Part, Text, ToolCall, Usage
-from .wire import integer, mapping, read_json, string
+from .wire import integer, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,16 +39,11 @@ _OWNERS = {
 """The type of the item that an event goes on with."""
 
 
-class Decoder:
+class Decoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
     def __init__(self, provider: Provider) -> None:
-        self.model: str | None = None
-        self.request_id: str | None = None
-        self.usage = Usage()
-        self.is_done = False
-        self.unshown = 0
-        self._provider = provider
+        super().__init__(provider)
         self._order: list[Item] = []
         self._at: dict[object, Item] = {}
         self._stop: str | None = None
@@ -123,15 +119,6 @@ class Decoder:
             raise verdict.failed_stop(
                 FailureKind.TOOL_CALL_MALFORMED, stop, f"the call of {item.name!r} was not closed"
             )
-
-    def _reread(self, data: bytes) -> Any:
-        if data.strip() == b"[DONE]":  # some servers end like this
-            self.is_done = True  # which alone proves nothing
-            return {}
-        try:
-            return read_json(data)
-        except ValueError:
-            raise verdict.unreadable(data) from None
 
     def _other(self, kind: str, value: Mapping[str, Any]) -> Sequence[Delta]:
         if kind in _OWNERS:

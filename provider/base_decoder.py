@@ -1,0 +1,42 @@
+"""What the decoders of all wires keep alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import verdict
+from .part import Usage
+from .wire import read_json
+
+if TYPE_CHECKING:
+    from .catalog import Provider
+
+
+class BaseDecoder:
+    """The beginning of a `Decoder` of `wire.py`, whose attributes it has."""
+
+    def __init__(self, provider: Provider) -> None:
+        self.model: str | None = None
+        self.request_id: str | None = None
+        self.usage = Usage()
+        self.is_done = False
+        self.unshown = 0
+        self._provider = provider
+
+    def _reread(self, data: bytes) -> Any:
+        """Read what the strict parser refused; the word for the end is an object without a key.
+
+        Raises:
+            ProviderError: It cannot be read.
+        """
+        if data.strip() == b"[DONE]":  # by it some servers end in wires that have no such word
+            self._take_done()
+            return {}
+        try:
+            return read_json(data)
+        except ValueError:
+            raise verdict.unreadable(data) from None
+
+    def _take_done(self) -> None:
+        """Take note that nothing more comes, which alone proves nothing."""
+        self.is_done = True
