@@ -30,6 +30,11 @@ class Call:
             return False
         return read_arguments("".join(self.pieces)) is not None
 
+    def repeats(self, other: Call) -> bool:
+        """Say whether this call, which is closed, is the *other* once more."""
+        mine = self.id, self.name, self.input
+        return other is not self and mine == (other.id, other.name, other.input)
+
 
 class CallAssembler:
     """Put the fragments of calls together.
@@ -59,7 +64,7 @@ class CallAssembler:
         arguments = function.get("arguments")
         if isinstance(arguments, dict):
             arguments = write_json(arguments).decode()
-        if arguments and isinstance(arguments, str) and not self._repeats(call, name, arguments):
+        if arguments and isinstance(arguments, str) and not self._is_known(call, name, arguments):
             call.pieces.append(arguments)
         if name and not call.name:
             call.id, call.name = call.id or id_ or new_call_id(), name
@@ -68,12 +73,15 @@ class CallAssembler:
             call.id = id_
 
     def close(self) -> Iterator[Delta]:
-        """Close each call whose arguments can be read, and tell so once."""
-        for call in self.calls:
-            if call.input is None and call.name:
-                call.input = read_arguments("".join(call.pieces))
-                if call.input is not None:
-                    yield ToolCallEnded(call.id, call.name, call.input)
+        """Close each call whose arguments can be read, and tell so; once, though it came twice."""
+        for call in list(self.calls):
+            if call.input is not None or not call.name:
+                continue
+            call.input = read_arguments("".join(call.pieces))
+            if any(call.repeats(other) for other in self.calls):
+                self.calls.remove(call)
+            elif call.input is not None:
+                yield ToolCallEnded(call.id, call.name, call.input)
 
     @property
     def parts(self) -> list[ToolCall]:
@@ -99,7 +107,7 @@ class CallAssembler:
         return call
 
     @staticmethod
-    def _repeats(call: Call, name: str, arguments: str) -> bool:
+    def _is_known(call: Call, name: str, arguments: str) -> bool:
         """A closed call takes no more; and some servers send a whole call twice."""
         return call.input is not None or bool(name and call.name and call.pieces == [arguments])
 

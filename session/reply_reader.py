@@ -146,18 +146,10 @@ class ReplyReader:
     def _with_results(self, parts: Iterable[Part]) -> list[Part]:
         """Return *parts* with what the tools said that have run by now.
 
-        A call that came twice is one call. Of two that share no more than their id, as some
-        providers number them, each has its own result.
+        Of two calls that share no more than their id, as some providers number them, each has
+        its own result.
         """
-        made: list[Part] = []
-        calls: list[ToolCall] = []
-        for part in parts:
-            if isinstance(part, ToolCall):
-                if part in calls:
-                    continue
-                calls.append(part)
-            made.append(self._ran(part))
-        return made
+        return [self._ran(part) for part in parts]
 
     def _ran(self, part: Part) -> Part:
         return next((self._message.parts[at] for call, at in self._begun if call == part), part)

@@ -137,6 +137,16 @@ ASSEMBLED = [
         [("1", {"a": 1})],
         id="the same call twice",
     ),
+    pytest.param(
+        [fragment('{"a":1}', index=n, id="1", **READ) for n in (0, 1)],
+        [("1", {"a": 1})],
+        id="the same call under two numbers",
+    ),
+    pytest.param(
+        [fragment(f'{{"a":{n}}}', index=n, id="1", **READ) for n in (0, 1)],
+        [("1", {"a": 0}), ("1", {"a": 1})],
+        id="two calls under one id",
+    ),
     pytest.param([fragment({"a": 1}, index=0, id="1", **READ)], [("1", {"a": 1})], id="an object"),
     pytest.param([fragment("", index=0, id="1", **READ)], [("1", {})], id="no arguments"),
     pytest.param([fragment("null", index=0, id="1", **READ)], [("1", {})], id="null"),
