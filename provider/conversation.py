@@ -42,6 +42,7 @@ class _Text(_Table):
     text: str
     signature: str | None = None
     item_id: str | None = None
+    phase: str | None = None
 
 
 class _Image(_Table):
@@ -194,7 +195,8 @@ def part_to_json(part: Part) -> dict[str, Any]:
     """Return *part* as the values of a file."""
     match part:
         case Text():
-            return {"type": "text", "text": part.text} | _proofs(part)
+            said = {"type": "text", "text": part.text} | _proofs(part)
+            return said if part.phase is None else said | {"phase": part.phase}
         case Image():
             return {"type": "image", "media_type": part.media_type, "data": part.data}
         case Reasoning():
@@ -268,7 +270,7 @@ def _part(told: _Text | _Image | _Reasoning | _ToolCall) -> Part:
 
 def _shown(told: _Text | _Image) -> Text | Image:
     if isinstance(told, _Text):
-        return Text(told.text, told.signature, told.item_id)
+        return Text(told.text, told.signature, told.item_id, told.phase)
     return Image(told.media_type, told.data)
 
 

@@ -130,9 +130,12 @@ class Crossing:
         signature = (is_own and self._signs_parts and part.signature) or None
         if part.signature and signature is None:
             self._note("dropped", "signature of text", _foreign(is_own), index)
+        phase = part.phase if is_own and self._target.wire == "openai-responses" else None
+        if part.phase and phase is None:
+            self._note("dropped", "phase of text", _foreign(is_own), index)
         if signature or has_words(part.text):
-            is_same = signature == part.signature
-            return part if is_same else Text(part.text, signature, part.item_id)
+            is_same = (signature, phase) == (part.signature, part.phase)
+            return part if is_same else Text(part.text, signature, part.item_id, phase)
         self._note("dropped", "text", "it is empty", index)
         return None
 

@@ -97,11 +97,12 @@ def _answer(text: Text) -> Item:
     the types of the openai package,
     github.com/MiaAI-Lab/DeepSeek-v4-Flash-DSpark-2x-DGX-Spark/issues/138.
     """
+    about = {} if text.phase is None else {"phase": text.phase}
     if text.item_id is None:
-        return {"type": "message", "role": "assistant", "content": text.text}
+        return {"type": "message", "role": "assistant", "content": text.text, **about}
     content = [{"type": "output_text", "text": text.text, "annotations": []}]
     known = {"id": text.item_id, "status": "completed"}
-    return {"type": "message", **known, "role": "assistant", "content": content}
+    return {"type": "message", **known, "role": "assistant", "content": content, **about}
 
 
 def _thought(reasoning: Reasoning) -> Item:

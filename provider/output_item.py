@@ -27,6 +27,7 @@ class Item:
         kind: Its type: ``message``, ``reasoning``, ``function_call``; nothing is kept of others.
         pieces: The text, the thinking or the arguments, as they came.
         refusal: What the model said in place of an answer.
+        phase: What a message is, between or at the end of the work; empty where nobody says.
         input: The arguments of a call that is closed.
     """
 
@@ -37,6 +38,7 @@ class Item:
     pieces: list[str] = field(default_factory=list)
     refusal: str = ""
     encrypted: str = ""
+    phase: str = ""
     input: dict[str, Any] | None = None
     is_done: bool = False
     _section: object = None
@@ -57,6 +59,7 @@ class Item:
     def announce(self, fields: Mapping[str, Any]) -> list[Delta]:
         """Take what the beginning of the item says; a call can be told of by then."""
         self.id = string(fields.get("id"))
+        self.phase = string(fields.get("phase")) or self.phase
         if self.kind != "function_call" or self.name:
             return []
         self.name = string(fields.get("name"))
@@ -96,7 +99,7 @@ class Item:
             return ToolCall(self.call_id, self.name, self.input, item_id=item_id)
         text = "".join(self.pieces)
         if self.kind == "message":
-            return Text(text, item_id=item_id) if text else None
+            return Text(text, item_id=item_id, phase=self.phase or None) if text else None
         if self.kind != "reasoning":
             return None
         if not self.is_done:

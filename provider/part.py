@@ -19,11 +19,14 @@ class Text:
         text: May be empty beside a signature, which then ends the answer.
         signature: Gemini's opaque proof; it stays on the very part that it came with.
         item_id: The id of the Responses item; good only after the reasoning it was made with.
+        phase: What Responses calls it, ``commentary`` or ``final_answer``; it stays with the text,
+            without which the model does worse.
     """
 
     text: str
     signature: str | None = None
     item_id: str | None = None
+    phase: str | None = None
 
 
 @dataclass(slots=True)

@@ -82,4 +82,5 @@ def has_words(text: str) -> bool:
 
 def unproved(text: Text) -> Text:
     """Return *text* without what only its own route can read: itself where it has none."""
-    return text if text.signature is None and text.item_id is None else Text(text.text)
+    is_bare = text.signature is None and text.item_id is None and text.phase is None
+    return text if is_bare else Text(text.text)

@@ -113,7 +113,8 @@ def texts(*, surrogates: bool = True) -> st.SearchStrategy[str]:
 def _parts(text: st.SearchStrategy[str]) -> dict[str, st.SearchStrategy[Any]]:
     proof = st.none() | text
     images = st.builds(Image, st.just("image/png"), st.just("iVBORw0KGgo="))
-    said = st.builds(Text, text, signature=proof, item_id=proof)
+    phases = st.none() | st.sampled_from(["commentary", "final_answer"])
+    said = st.builds(Text, text, signature=proof, item_id=proof, phase=phases)
     json = st.none() | st.booleans() | st.integers() | text
     objects = st.dictionaries(text, json | st.lists(json, max_size=2), max_size=2)
     reasoning = st.builds(

@@ -320,6 +320,30 @@ def test_an_answer_of_which_there_is_only_reasoning_is_none(route: str) -> None:
     assert str(handover.notes[-1]) == NOTHING.format(1)
 
 
+PHASES = [
+    pytest.param(GPT, GPT, "final_answer", None, id="its own"),
+    pytest.param("openai/gpt-4o", GPT, None, "another route issued it", id="of another model"),
+    pytest.param(GPT, CHAT, None, "another route issued it", id="on another wire"),
+    pytest.param(CLAUDE, CLAUDE, None, "this API has no place for it", id="where nobody has one"),
+    pytest.param(None, GPT, None, "another route issued it", id="of nobody knows whom"),
+]
+
+
+@pytest.mark.parametrize(("made_on", "route", "phase", "why"), PHASES)
+def test_the_phase_of_an_answer_goes_back_to_its_own_route_alone(
+    made_on: str | None, route: str, phase: str | None, why: str | None
+) -> None:
+    said = Text("Hi.", phase="final_answer")
+
+    handover = moved(route, user("Hi."), answer(said, route=made_on), user("Bye."))
+
+    (part,) = handover.messages[1].parts
+    assert isinstance(part, Text)
+    assert part.phase == phase
+    notes = [str(note) for note in handover.notes]
+    assert notes == ([f"dropped phase of text of messages[1].parts[0]: {why}"] if why else [])
+
+
 SIGNED_TEXT = [
     pytest.param(GEMINI, GEMINI, "", True, id="its own, empty"),
     pytest.param(GEMINI, GEMINI, "Hi.", True, id="its own"),

@@ -156,6 +156,24 @@ WHOLE = [
         id="message that ends without content",
     ),
     pytest.param([text("Hi")], [Text("Hi")], id="message without beginning and end"),
+    pytest.param(
+        [
+            added(0, **MESSAGE, phase="commentary"),
+            text("Hi"),
+            done(0, **MESSAGE, content=content("Hi")),
+        ],
+        [Text("Hi", item_id="msg_1", phase="commentary")],
+        id="a phase that only its beginning names",
+    ),
+    pytest.param(
+        [
+            added(0, **MESSAGE, phase=None),
+            text("Hi"),
+            done(0, **MESSAGE, content=content("Hi"), phase="final_answer"),
+        ],
+        [Text("Hi", item_id="msg_1", phase="final_answer")],
+        id="a phase that only its end names",
+    ),
     pytest.param([*SAID, *SAID[-1:]], [Text("Hi", item_id="msg_1")], id="the same end twice"),
     pytest.param(
         [

@@ -123,6 +123,21 @@ INPUTS = [
         [GO_ITEM, THOUGHT_ITEM, said("Done.", id="msg_1", status="completed"), GO_ITEM],
     ),
     Input(
+        "its own answer, with its phase and the ids of its items",
+        [GO, answer(THOUGHT, Text("Done.", item_id="msg_1", phase="final_answer")), GO],
+        [
+            GO_ITEM,
+            THOUGHT_ITEM,
+            said("Done.", id="msg_1", status="completed") | {"phase": "final_answer"},
+            GO_ITEM,
+        ],
+    ),
+    Input(
+        "its own answer, with its phase alone",
+        [GO, answer(Text("Looking.", phase="commentary")), GO],
+        [GO_ITEM, said("Looking.") | {"phase": "commentary"}, GO_ITEM],
+    ),
+    Input(
         "its own thinking of which nothing can be read",
         [GO, answer(replace(THOUGHT, text=""), Text("Done.", item_id="msg_1")), GO],
         [

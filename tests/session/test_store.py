@@ -57,6 +57,7 @@ PARTS = [
     pytest.param(Text("hi"), id="text"),
     pytest.param(Text(""), id="empty text"),
     pytest.param(Text("", signature=PROOF, item_id="msg_1"), id="text with proofs"),
+    pytest.param(Text("hi", phase="commentary"), id="text with a phase"),
     pytest.param(Text("half a pair: \ud83d"), id="text that is no UTF-8"),
     pytest.param(Text("a\x00b\r\n"), id="control characters"),
     pytest.param(Image("image/png", "iVBORw0KGgo="), id="image"),
