@@ -275,7 +275,14 @@ def _said(value: object) -> str:
         return details
     if not isinstance(details, list):
         return ""
-    return "; ".join(string(mapping(detail).get("msg")) for detail in details).strip("; ")
+    return "; ".join(filter(None, (_complaint(mapping(detail)) for detail in details)))
+
+
+def _complaint(detail: Mapping[str, Any]) -> str:
+    """Say where in the request something is wrong, and what, as FastAPI's servers list it."""
+    message, place = string(detail.get("msg")), detail.get("loc")
+    steps = [str(step) for step in place if step != "body"] if isinstance(place, list) else []
+    return f"{'.'.join(steps)}: {message}" if steps and message else message
 
 
 def _written(value: Any) -> str:

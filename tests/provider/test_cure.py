@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sidestep import Failure, Route
+from sidestep.provider.catalog import catalog
 from sidestep.provider.classify import classify_response
 from sidestep.provider.cure import Change, Cure, cured
 from sidestep.provider.fact_cure import find_cure
@@ -334,6 +335,44 @@ def test_a_code_names_its_cure_whatever_the_text(
 )
 def test_a_code_that_names_no_cure(words: dict[str, str]) -> None:
     assert reported("Something went wrong.", **words) is None
+
+
+EXTRA = "Extra inputs are not permitted"
+LISTED = [
+    pytest.param(["body", "seed"], EXTRA, f"seed: {EXTRA}", Cure(C.OMIT, "seed"), id="a parameter"),
+    pytest.param(
+        ["body", "messages", 1, "assistant", "reasoning_content"],
+        EXTRA,
+        f"messages.1.assistant.reasoning_content: {EXTRA}",
+        Cure(C.DROP_REASONING_TEXT),
+        id="a field of a message",
+    ),
+    pytest.param(
+        ["body", "messages", 0, "user"], "Field required", "messages.0.user: Field required", None,
+        id="what has no cure",
+    ),
+    pytest.param("seed", EXTRA, EXTRA, None, id="a place that is no list"),
+    pytest.param([], EXTRA, EXTRA, None, id="no place"),
+    pytest.param(["body", "seed"], None, "", None, id="no message"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True], ids=["bare", "in a message"])
+@pytest.mark.parametrize(("place", "message", "said", "cure"), LISTED)
+def test_a_list_of_complaints_says_where_each_of_them_is(
+    place: object, message: str | None, said: str, cure: Cure | None, *, is_wrapped: bool
+) -> None:
+    """As Mistral answers, and others whose servers are made with FastAPI."""
+    listed: dict[str, Any] = {"detail": [{"type": "extra", "loc": place, "msg": message}]}
+    body = {"object": "error", "message": listed} if is_wrapped else listed
+
+    content = json.dumps(body).encode()
+    failure = classify_response(422, {}, content, provider=catalog()["mistral"], wire="openai-chat")
+
+    assert (failure.kind, failure.cure) == ("bad_request", cure)
+    assert failure.message == (
+        said or "answered 422 with no error object, but a body of type unknown"
+    )
 
 
 INNER = {"type": "error", "error": {"type": "invalid_request_error", "message": TEXTS[0][1]}}
