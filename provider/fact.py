@@ -118,6 +118,8 @@ class Facts:
         waits: Patterns that find, in a message, how long to wait: as ``wait``, or until when as
             ``at``, in UTC unless ``utc_offset`` says otherwise.
         utc_offset: Hours that the clock of ``at`` is ahead of UTC.
+        daily: What the ``quota_id`` of a quota for a day matches, and the time zone at whose
+            midnight it starts afresh; None: nobody says.
         coded: Patterns that find a ``code`` in a message, where it stands nowhere else.
     """
 
@@ -131,6 +133,7 @@ class Facts:
     stops: Mapping[str, FailureKind] = field(default_factory=dict)
     waits: tuple[str, ...] = ()
     utc_offset: int = 0
+    daily: tuple[str, str] | None = None
     coded: tuple[str, ...] = ()
 
 

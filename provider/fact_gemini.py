@@ -1,6 +1,6 @@
 """What Gemini says when something went wrong, in its own API and in Vertex.
 
-Source: ai.google.dev/gemini-api/docs/troubleshooting and /thought-signatures,
+Source: ai.google.dev/gemini-api/docs/troubleshooting, /rate-limits and /thought-signatures,
 github.com/google-gemini/gemini-cli packages/core/src/utils/googleQuotaErrors.ts, and
 discuss.ai.google.dev/t/183654 for the depleted credits, read on 2026-11-29; captures gemini_*.
 """
@@ -89,4 +89,5 @@ GEMINI = Facts(
         }
     ),
     waits=(rf"(?:\A|[.,:;!]\s|\n)Please retry in {WAIT}",),
+    daily=(_DAILY, "America/Los_Angeles"),
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
+from datetime import time as clock_time
 from typing import TYPE_CHECKING
 
 from .duration import duration, http_date, instant, number
@@ -11,7 +13,6 @@ from .reset import governing_reset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from datetime import datetime
 
     from .fact import Facts
     from .report import Report
@@ -74,7 +75,7 @@ def read_wait(
     headers = {name.lower(): value for name, value in headers.items()}
     asked = retry_after(headers, now=now)
     if kind is FailureKind.QUOTA:
-        return _until_afresh(headers, spoken, asked)
+        return _until_afresh(headers, spoken, asked, now)
     if asked is not None or kind not in _PASSING:
         return asked, None
     for report, tables in spoken:
@@ -94,6 +95,7 @@ def _until_afresh(
     headers: Mapping[str, str],
     spoken: Sequence[tuple[Report, tuple[Facts, ...]]],
     asked: float | None,
+    now: float | None,
 ) -> tuple[float | None, datetime | None]:
     at = _named_at(headers, spoken)
     if at is not None:
@@ -102,8 +104,37 @@ def _until_afresh(
         asked = asked or _usable(duration(report.hints.get("resets-in", "")))
     reset = _limit_reset(headers, spoken, exhausted_only=True)
     if reset is None:
-        return asked, None
+        return asked, _midnight(headers, spoken, now)
     return asked or _usable(reset.seconds), reset.at
+
+
+def _midnight(
+    headers: Mapping[str, str],
+    spoken: Sequence[tuple[Report, tuple[Facts, ...]]],
+    now: float | None,
+) -> datetime | None:
+    """Return when the quota for a day that *spoken* names starts afresh; None where it is none."""
+    zones = (
+        table.daily[1]
+        for report, tables in spoken
+        for table in tables
+        if table.daily
+        and any(re.match(table.daily[0], q) for q in report.words.get("quota_id", ()))
+    )
+    zone = next(zones, None)
+    sent_at = http_date(headers.get("date"))
+    if sent_at is None and now is not None:
+        sent_at = datetime.fromtimestamp(now, UTC)
+    if zone is None or sent_at is None:
+        return None
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # takes 5 ms, for the rarest of failures
+
+    try:
+        local = sent_at.astimezone(ZoneInfo(zone))
+    except ZoneInfoNotFoundError:  # a system without the table of time zones
+        return None
+    tomorrow = local.date() + timedelta(days=1)
+    return datetime.combine(tomorrow, clock_time(), local.tzinfo).astimezone(UTC)
 
 
 def _named_at(

@@ -102,6 +102,7 @@ TPM = (
 )
 RETRY_INFO = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.074824224s"}
 DAILY = {"@type": "x.QuotaFailure", "violations": [{"quotaId": "RequestsPerDay"}]}
+MINUTELY = {"@type": "x.QuotaFailure", "violations": [{"quotaId": "RequestsPerMinute"}]}
 SPENT = {"type": "rate_limit_error", "details": {"error_code": "enforced_spend_limit_reached"}}
 REGAIN = "You have reached your specified API usage limits. You will regain access on "
 
@@ -200,6 +201,39 @@ HINTS = [
         "gemini",
         429,
         said("Please retry in 9s.", details=[DAILY, RETRY_INFO]),
+        kind=K.QUOTA,
+    ),
+    *(
+        Hint(
+            f"midnight Pacific, {season}",
+            "gemini",
+            429,
+            said("Please retry in 9s.", details=[DAILY, RETRY_INFO]),
+            at=datetime.fromisoformat(f"{at}Z"),
+            headers={"date": date},
+            kind=K.QUOTA,
+        )
+        for season, date, at in (
+            ("winter", "Sun, 29 Nov 2026 12:00:00 GMT", "2026-11-30T08:00"),
+            ("winter, still the day before", "Mon, 30 Nov 2026 07:59:59 GMT", "2026-11-30T08:00"),
+            ("winter, just begun", "Mon, 30 Nov 2026 08:00:00 GMT", "2026-12-01T08:00"),
+            ("summer", "Wed, 01 Jul 2026 12:00:00 GMT", "2026-07-02T07:00"),
+            ("the day on which summer ends", "Sun, 01 Nov 2026 08:00:00 GMT", "2026-11-02T08:00"),
+        )
+    ),
+    Hint(
+        "a quota for a minute knows no midnight",
+        "gemini",
+        429,
+        said("x", details=[MINUTELY], status="RESOURCE_EXHAUSTED"),
+        headers={"date": DATE},
+    ),
+    Hint(
+        "a spent balance knows no midnight",
+        "gemini",
+        402,
+        said("x", status="RESOURCE_EXHAUSTED"),
+        headers={"date": DATE},
         kind=K.QUOTA,
     ),
     Hint("body in seconds", "x", 429, said("x", retry_after=7), 7.0),
