@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from ..provider.part import Image, Text, ToolCall
 
 if TYPE_CHECKING:
-    from ..provider.part import Conversation, Message, Output, Part
+    from ..provider.part import Conversation, Output, Part
     from ..provider.route import Route
 
 CHARACTERS_PER_TOKEN = 4
@@ -27,13 +27,10 @@ class Counted:
     Args:
         tokens: What its first messages came to there.
         messages: How many these are.
-        is_answer: The last of them is the route's own answer, counted without what its calls
-            returned since.
     """
 
     tokens: int
     messages: int
-    is_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,19 +85,10 @@ class Needs:
             tokens=(sum(sizes) + tools) // CHARACTERS_PER_TOKEN + answer,
             boundary=boundary,
             counted={
-                route: each.tokens + _since(each, messages, sizes) // CHARACTERS_PER_TOKEN + answer
+                route: each.tokens + sum(sizes[each.messages :]) // CHARACTERS_PER_TOKEN + answer
                 for route, each in counted.items()
             },
         )
-
-
-def _since(counted: Counted, messages: list[Message], sizes: list[int]) -> int:
-    """Return how many characters came after what was *counted*."""
-    size = sum(sizes[counted.messages :])
-    if counted.is_answer:
-        answer = messages[counted.messages - 1]
-        size += sum(_answered(part.output) for part in answer.parts if isinstance(part, ToolCall))
-    return size
 
 
 def _has_picture(part: Part) -> bool:

@@ -44,13 +44,15 @@ class Sizing:
         return None if tokens is None else tokens + requests.longest_answer
 
     def answered(self, message: Message) -> None:
-        """Keep what the provider of *message*, the last one, counted, if it did."""
+        """Keep what the provider of *message*, the last one, counted before it, if it did.
+
+        What it counted of the answer itself is of no use: most of its reasoning is not sent again.
+        """
         record = message.attempts[-1] if message.attempts else None
         if record is None or record.kind is not None or record.is_estimated:
             return
-        tokens = (record.input or 0) + (record.output or 0)
-        length = len(self._transcript.messages)
-        self._known()[record.route] = Counted(tokens, length, is_answer=True)
+        before = len(self._transcript.messages) - 1
+        self._known()[record.route] = Counted(record.input or 0, before)
 
     def _known(self) -> dict[Route, Counted]:
         """Return what was counted; nothing once other messages stand in place of those."""

@@ -217,18 +217,12 @@ ANSWER = Message(
 )
 
 SINCE = [
-    pytest.param(Counted(1_000, 1), [USER], 1_000, id="all of it"),
-    pytest.param(Counted(1_000, 1), [USER, USER], 1_100, id="and a message since"),
+    pytest.param(Counted(1_000, 1), [USER], 1_000, id="nothing"),
+    pytest.param(Counted(1_000, 1), [USER, USER], 1_100, id="a message"),
     pytest.param(
-        Counted(1_000, 2, is_answer=True), [USER, ANSWER], 1_100, id="what its call returned"
+        Counted(1_000, 1), [USER, ANSWER], 1_201, id="an answer, and what its call returned"
     ),
-    pytest.param(
-        Counted(1_000, 2, is_answer=True),
-        [USER, ANSWER, USER],
-        1_200,
-        id="and a message since that",
-    ),
-    pytest.param(Counted(1_000, 2), [USER, ANSWER], 1_000, id="results were counted as well"),
+    pytest.param(Counted(1_000, 2), [USER, ANSWER, USER], 1_100, id="a message after results"),
 ]
 
 
@@ -297,8 +291,20 @@ async def test_what_an_answer_was_counted_at_decides_for_its_route_from_then_on(
 
 
 @pytest.mark.asyncio
+async def test_the_reasoning_of_an_answer_takes_no_place_in_the_next_request() -> None:
+    thoughtful = {"text": "Hi.", "usage": {"input": 900, "output": 5_000}}
+    async with outage({PRIMARY: [DOWN, HELLO, DOWN], SIBLING: [thoughtful, HELLO]}, {}) as played:
+        await played.session.turn("Begin.")
+        played.clock.now += 61
+        await played.session.turn("Go on.")
+        ended = await played.session.turn("And now?")
+
+    assert ended.route == SIBLING
+
+
+@pytest.mark.asyncio
 async def test_a_count_is_void_once_a_summary_stands_in_place_of_what_was_counted() -> None:
-    huge = {"text": "Hi.", "usage": {"input": 990, "output": 50}}
+    huge = {"text": "Hi.", "usage": {"input": 1_001, "output": 5}}
     async with outage({PRIMARY: [DOWN, HELLO, DOWN], SIBLING: [huge, HELLO]}, {}) as played:
         await played.session.turn("Begin.")
         played.clock.now += 61
