@@ -176,12 +176,16 @@ def catalog(*overrides: Mapping[str, ProviderSettings]) -> dict[str, Provider]:
     return providers
 
 
-def providers_from_env(environ: Mapping[str, str] = os.environ) -> dict[str, ProviderSettings]:
+def providers_from_env(environ: Mapping[str, str] | None = None) -> dict[str, ProviderSettings]:
     """Read what ``SIDESTEP_PROVIDERS`` says: JSON, or ``@path`` of a file that holds it.
+
+    Args:
+        environ: None: `os.environ`.
 
     Raises:
         ConfigError: It cannot be read, or says something that cannot be.
     """
+    environ = os.environ if environ is None else environ
     text = environ.get(VARIABLE, "").strip()
     if not text:
         return {}

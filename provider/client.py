@@ -32,7 +32,7 @@ class Client:
         http: The client to send with, an ``httpx.AsyncClient`` or an ``httpx2.AsyncClient``; it
             is left open. None makes one of httpx, which is closed with this client.
         providers: Those that are known; None takes the catalog and ``SIDESTEP_PROVIDERS``.
-        environ: Where keys are read from, at every request.
+        environ: Where keys are read from, at every request; None: `os.environ`.
         wall_clock: Epoch seconds; a ``retry-after`` date is counted from it.
 
     Raises:
@@ -44,13 +44,13 @@ class Client:
         *,
         http: httpx.AsyncClient | httpx2.AsyncClient | None = None,
         providers: Mapping[str, Provider] | None = None,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str] | None = None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
+        self._environ: Mapping[str, str] = os.environ if environ is None else environ
         self._providers = catalog(providers_from_env(environ)) if providers is None else providers
         self._http: httpx.AsyncClient | None = http  # type: ignore[assignment]
         self._owns_http = http is None
-        self._environ = environ
         self._wall_clock = wall_clock
 
     async def __aenter__(self) -> Self:

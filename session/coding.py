@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from .file_tool import FileTools
@@ -21,7 +20,7 @@ def coding_tools(
     workspace: Workspace,
     approve: Approve,
     *,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
 ) -> list[Tool]:
     """Return ``read``, ``write``, ``edit``, ``list``, ``search`` and ``shell`` for *workspace*.
@@ -30,7 +29,8 @@ def coding_tools(
     answer however long that takes; a command has a time limit of its own.
 
     Args:
-        environ: What commands are run with, but for variables that are named like a key.
+        environ: What commands are run with, but for variables that are named like a key; None:
+            `os.environ`.
         hidden: Names of other variables that no command is to see.
     """
     files = FileTools(workspace, approve)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import logging
-import os
 import re
 import sys
 import time
@@ -60,7 +59,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 def take_turn(
     prompt: str,
     asked: str,
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str],
     *,
     system: str | None = None,
     max_output_tokens: int | None = None,

@@ -44,6 +44,7 @@ class Journal:
         clock: What turns and tools are timed by.
         wall_clock: Epoch seconds, for the time that stands on each line.
         environ: Variables whose names end like those of secrets; their values are written nowhere.
+            None: `os.environ`.
 
     Raises:
         ConfigError: The file cannot be opened.
@@ -55,12 +56,12 @@ class Journal:
         *,
         clock: Clock | None = None,
         wall_clock: Callable[[], float] = time.time,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.path = os.fspath(path)
         self.clock: Clock = clock or SystemClock()
         self._wall_clock = wall_clock
-        self._environ = environ
+        self._environ: Mapping[str, str] = os.environ if environ is None else environ
         self._file = _open(self.path)
         self._close = weakref.finalize(self, os.close, self._file)
         self._is_torn = _ends_mid_line(self.path)

@@ -95,7 +95,7 @@ class Sidestep:
     @classmethod
     def from_env(
         cls,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str] | None = None,
         *,
         policy: RetryPolicy | None = None,
         clock: Clock | None = None,
@@ -106,12 +106,15 @@ class Sidestep:
     ) -> Self:
         """Return one that follows the configuration in *environ*, also when that changes.
 
+        None for *environ* is `os.environ`.
+
         A configuration that is wrong is logged as an error, and ignored. So is a file that
         ``SIDESTEP_JOURNAL`` names and that cannot be opened; it is read only without *journal*.
 
         Raises:
             ConfigError: *journal* cannot be opened.
         """
+        environ = os.environ if environ is None else environ
         if journal is None:
             journal = _journal_from_env(environ, clock)
         middleware = cls(

@@ -121,12 +121,16 @@ def conflict(sources: Sequence[Source]) -> str | None:
     return f"{told[0]} is used, and {rest} {verb} not: unset all but one"
 
 
-def load_plan(environ: Mapping[str, str] = os.environ) -> Plan | None:
+def load_plan(environ: Mapping[str, str] | None = None) -> Plan | None:
     """Return the plan that the environment describes; None where it describes none.
+
+    Args:
+        environ: None: `os.environ`.
 
     Raises:
         ConfigError: It is wrong, its file cannot be read, or there is more than one.
     """
+    environ = os.environ if environ is None else environ
     sources = find_sources(environ)
     if not sources:
         return None

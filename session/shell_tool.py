@@ -40,7 +40,8 @@ class ShellTool:
 
     Args:
         root: Where commands start; nothing keeps them there.
-        environ: What they are started with, but for variables that are named like a key.
+        environ: What they are started with, but for variables that are named like a key; None:
+            `os.environ`.
         hidden: Names of other variables to leave out.
     """
 
@@ -49,12 +50,12 @@ class ShellTool:
         root: Path,
         approve: Approve,
         *,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str] | None = None,
         hidden: Collection[str] = (),
     ) -> None:
         self._root = root
         self._approve = approve
-        self._environ = environ
+        self._environ: Mapping[str, str] = os.environ if environ is None else environ
         self._hidden = hidden
 
     async def shell(self, command: Command, timeout: Timeout = 120.0) -> str:  # noqa: ASYNC109

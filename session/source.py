@@ -34,12 +34,16 @@ _FIRST_NUMBERED = ("MODEL_BASE_URL", "MODEL_FALLBACK_1_BASE_URL")
 _logger = logging.getLogger("sidestep")
 
 
-def load_config(environ: Mapping[str, str] = os.environ) -> FallbackConfig | None:
+def load_config(environ: Mapping[str, str] | None = None) -> FallbackConfig | None:
     """Return the configuration in the environment, or None where there is none.
+
+    Args:
+        environ: None: `os.environ`.
 
     Raises:
         ConfigError: It is wrong, or its file cannot be read.
     """
+    environ = os.environ if environ is None else environ
     source = next(iter(find_sources(environ)), None)
     if source is None or source.variable not in CONFIG_VARIABLES or not source.text.strip():
         return None
@@ -57,7 +61,7 @@ class PlanReader:
 
     def __init__(
         self,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str],
         *,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
