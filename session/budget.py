@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, fields
+
+from .setting import is_limit, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,15 +38,9 @@ class Budget:
         for field in fields(self):
             limit = getattr(self, field.name)
             is_count = field.name not in ("money", "seconds")
-            if limit is not None and not _is_limit(limit, is_count=is_count):
+            if limit is not None and not is_limit(limit, is_count=is_count):
                 kind = "whole" if is_count else "finite"
                 raise ValueError(
-                    f"`{field.name}` must be a {kind} number above 0, got {limit!r}; "
+                    f"`{field.name}` must be a {kind} number above 0, got {shown(limit)}; "
                     "for no limit, leave it out"
                 )
-
-
-def _is_limit(value: object, *, is_count: bool) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int if is_count else int | float):
-        return False
-    return 0 < value <= sys.float_info.max

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import math
+from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from typing import TYPE_CHECKING, SupportsFloat
 
 from ..provider.part import Usage
 from .budget import Budget
 from .cost import Cost
 from .price import Prices
+from .setting import number, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -139,6 +143,7 @@ class Ledger:
         self.clock = clock
         self._price = Prices() if price is None and self.limits_money else price
         self._budget = budget
+        self._has_complained = False
         self._is_resumed = False
         self._is_in_turn = False
         self._session = Account("session", "session_budget", session_budget)
@@ -196,11 +201,14 @@ class Ledger:
         if not (usage.input or usage.output):
             return 0.0
         try:
-            money = self._price(route, usage)
+            told = self._price(route, usage)
         except Exception:
             _logger.exception("`price` raised on %s", route)
             return None
-        return None if money is None else float(money)
+        money = _money(told)
+        if money is None and told is not None:
+            self._complain(told, route)
+        return money
 
     def is_priced(self, route: Route) -> bool:
         """Say whether *route* has a price."""
@@ -219,13 +227,34 @@ class Ledger:
         return next((why for why in told if why is not None), None)
 
     def _money_of(self, record: AttemptRecord) -> float | None:
-        if record.money is not None:
-            return record.money
+        money = _money(record.money)
+        if money is not None:
+            return money
         return self.price(record.route, Usage(record.input, record.output))
+
+    def _complain(self, told: object, route: Route) -> None:
+        """Log what `price` returned, once, and that it is no price."""
+        if isinstance(told, Coroutine):
+            told.close()  # nobody awaits it
+        if not self._has_complained:
+            self._has_complained = True
+            is_number = isinstance(told, SupportsFloat)
+            _logger.error(
+                "`price` returned %s for %s, which counts as no price: return US dollars, a finite "
+                "number of 0 or more, or None where it is not known",
+                shown(told) if is_number else f"a {type(told).__name__}", route,
+            )  # fmt: skip
+
+
+def _money(told: object) -> float | None:
+    """Return *told* in US dollars; None for what is no finite number of 0 or more."""
+    money = number(told)
+    return money if money is not None and 0 <= money < math.inf else None
 
 
 def _told(unit: str, amount: float) -> str:
     if unit == "money":
-        return f"${amount:.4f}"
+        is_small = 0 < amount < 0.01
+        return f"${Decimal(f'{amount:.2e}'):f}" if is_small else f"${amount:.4f}"
     name = unit.replace("_", " ")
     return f"{amount:,} {name if amount != 1 else name[:-1]}"

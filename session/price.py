@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 Price = Callable[[Route, Usage], float | None]
-"""Returns US dollars, None where it knows no price. ``input`` counts what a cache had as well."""
+"""Returns US dollars, None where it knows no price. ``input`` counts what a cache had as well.
+
+What is no finite number of 0 or more counts as no price.
+"""
 
 _FACADES = ("-anthropic", "-chat")
 """What follows the vendor in the names of our providers that are another of its APIs."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -338,6 +340,98 @@ async def test_a_price_that_raises_is_no_price_and_no_failure(
 
     assert "`price` raised" in caplog.text
     assert of(outage.events, Spent)[0].money is None
+
+
+async def unawaited(route: Route, usage: Usage) -> float:
+    """Price what tokens cost, but later."""
+    return cents(route, usage)
+
+
+NO_PRICES = [
+    pytest.param(lambda *_: math.nan, "returned nan", id="not a number"),
+    pytest.param(lambda *_: math.inf, "returned inf", id="infinite"),
+    pytest.param(lambda *_: -0.01, r"returned -0\.01", id="negative"),
+    pytest.param(lambda *_: 10**400, r"returned a number above 1\.8e\+308", id="beyond any float"),
+    pytest.param(
+        lambda *_: Decimal("sNaN"), r"returned Decimal\('sNaN'\)", id="a decimal that is none"
+    ),
+    pytest.param(lambda *_: "0.01", "returned a str", id="text"),
+    pytest.param(lambda *_: True, "returned True", id="a boolean"),
+    pytest.param(unawaited, "returned a coroutine", id="an async function"),
+]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("price", "says"), NO_PRICES)
+async def test_what_is_no_amount_of_money_is_no_price_and_logged_once(
+    price: Any, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Outage({A: ANSWER}, session={"price": price}) as outage:
+        await outage.session.turn("hi")
+        await outage.session.turn("hi")
+
+    assert [spent.money for spent in of(outage.events, Spent)] == [None, None]
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert len(errors) == 1
+    assert re.search(f"`price` {says} for {A}, which counts as no price", errors[0])
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("wrong", [math.nan, -1.0], ids=["not a number", "negative"])
+async def test_one_wrong_price_leaves_a_budget_of_money_as_it_was(wrong: float) -> None:
+    is_wrong = False
+
+    def price(route: Route, usage: Usage) -> float:
+        return wrong if is_wrong else cents(route, usage)
+
+    options = {"session_budget": Budget(money=0.15), "price": price}
+    async with Outage({A: ANSWER, B: ANSWER}, session=options) as outage:
+        await outage.session.turn("hi")
+        is_wrong = True
+        with pytest.raises(BudgetExceeded, match="no price is known"):
+            await outage.session.turn("hi")
+        is_wrong = False
+        await outage.session.turn("hi")
+        with pytest.raises(BudgetExceeded, match=r"spent \$0\.2100 of \$0\.1500"):
+            await outage.session.turn("hi")
+
+    assert outage.asked == [A, A]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("recorded", [math.nan, -1.0], ids=["not a number", "negative"])
+async def test_a_resumed_session_prices_anew_what_no_attempt_can_have_cost(
+    recorded: float,
+) -> None:
+    record = AttemptRecord(route=A, number=1, input=10_000, output=500, money=recorded)
+    store = MemoryStore()
+    await store.append(Message("assistant", [], attempts=(record,)))
+    options = {"store": store, "session_budget": Budget(money=0.1), "price": cents}
+    async with Outage({A: ANSWER}, session=options) as outage:
+        with pytest.raises(BudgetExceeded, match=r"spent \$0\.1050 of \$0\.1000"):
+            await outage.session.turn("hi")
+
+    assert outage.asked == []
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("limit", "says"),
+    [
+        pytest.param(0.1, r"\$0\.1050 of \$0\.1000", id="cents"),
+        pytest.param(0.0012, r"\$0\.1050 of \$0\.00120", id="tenths of a cent"),
+        pytest.param(0.00001, r"\$0\.1050 of \$0\.0000100", id="thousandths of a cent"),
+        pytest.param(1.5e-9, r"\$0\.1050 of \$0\.00000000150", id="hardly anything"),
+    ],
+)
+async def test_a_small_amount_of_money_is_told_with_its_digits(limit: float, says: str) -> None:
+    options = {"session_budget": Budget(money=limit), "price": cents}
+    record = AttemptRecord(route=A, number=1, money=0.105)
+    store = MemoryStore()
+    await store.append(Message("assistant", [], attempts=(record,)))
+    async with Outage({A: ANSWER}, session={**options, "store": store}) as outage:
+        with pytest.raises(BudgetExceeded, match=says):
+            await outage.session.turn("hi")
 
 
 @pytest.mark.asyncio
