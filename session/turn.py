@@ -129,6 +129,7 @@ class Session:
         )
         self._is_busy = False
         self._page: Page | None = None
+        self._reader: Listener | None = None
 
     @property
     def route(self) -> Route:
@@ -176,12 +177,15 @@ class Session:
         """
         return await joined(partial(self._turn, prompt, deadline))
 
-    async def _turn(self, prompt: str, deadline: float | None) -> TurnEnded:
+    async def _turn(
+        self, prompt: str, deadline: float | None, reader: Listener | None = None
+    ) -> TurnEnded:
         if self._is_busy:
             raise RuntimeError("a turn of this session is running: wait for it, or open another")
         self._is_busy = True
         journal = self._middleware.journal
         self._page = None if journal is None else journal.page(of_turn=True)
+        self._reader = reader
         progress = _Progress(self.route)
         self._ledger.begin_turn()
         try:
@@ -212,7 +216,7 @@ class Session:
         Raises:
             Exception: As `turn`, when the block ends.
         """
-        return stream_turn(self, prompt, deadline=deadline)
+        return stream_turn(lambda reader: joined(partial(self._turn, prompt, deadline, reader)))
 
     def steer(self, text: str) -> None:
         """Say *text* to the model after its present step; at rest it opens the next turn."""
@@ -367,7 +371,7 @@ class Session:
             count=partial(self._sizing.count, requests),
             past=self.transcript.past,
             check_move=self._check_store,
-            on_event=self.on_event,
+            on_event=self.on_event if self._reader is None else self._hear,
             journal=self._page,
         )
         bill.step = step
@@ -402,7 +406,7 @@ class Session:
 
     def _end_turn(self, event: TurnEnded) -> None:
         self._tell(event)
-        self._page = None
+        self._page = self._reader = None
 
     def _tell(self, event: Event) -> None:
         self._tell_on(self._page, event)
@@ -411,8 +415,13 @@ class Session:
         journal = page or self._middleware.journal
         if journal is not None:
             notify(journal, event)
+        self._hear(event)
+
+    def _hear(self, event: Event) -> None:
         if self.on_event is not None:
             notify(self.on_event, event)
+        if self._reader is not None:
+            notify(self._reader, event)
 
 
 @dataclass(slots=True)

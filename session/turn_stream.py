@@ -2,49 +2,48 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import anyio
 
-from .event import Event, notify
+from .event import Event
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from .turn import Session
+    from .event import Listener
 
 
 @asynccontextmanager
 async def stream_turn(
-    session: Session, prompt: str, *, deadline: float | None
+    take: Callable[[Listener], Awaitable[object]],
 ) -> AsyncIterator[AsyncIterator[Event]]:
-    """Take a turn of *session* in a task of its own; see `Session.stream`."""
-    # Never waits for the reader: a listener may be slow, and the provider's deadlines run.
+    """Have a turn taken in a task of its own; see `Session.stream`.
+
+    Args:
+        take: Takes it, and tells what it is given of every event.
+    """
+    # Never waits for the reader, who may be slow: the provider's deadlines run.
     send, receive = anyio.create_memory_object_stream[Event](float("inf"))
-    listener = session.on_event
     failures: list[Exception] = []
 
     def tell(event: Event) -> None:
-        send.send_nowait(event)
-        if listener is not None:
-            notify(listener, event)
+        # A reader who has seen enough may have closed the other end.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            send.send_nowait(event)
 
     async def run() -> None:
         with send:
             try:
-                await session.turn(prompt, deadline=deadline)
+                await take(tell)
             except Exception as error:  # noqa: BLE001 - raised below, without a group round it
                 failures.append(error)
 
-    session.on_event = tell
-    try:
-        with receive:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(run)
-                yield receive
-                tasks.cancel_scope.cancel()
-    finally:
-        session.on_event = listener
+    with receive:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            yield receive
+            tasks.cancel_scope.cancel()
     if failures:
         raise failures[0]
