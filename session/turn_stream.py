@@ -26,7 +26,8 @@ async def stream_turn(
     """
     # Never waits for the reader, who may be slow: the provider's deadlines run.
     send, receive = anyio.create_memory_object_stream[Event](float("inf"))
-    failures: list[Exception] = []
+    of_the_turn: list[Exception] = []
+    of_the_reader: list[BaseException] = []
 
     def tell(event: Event) -> None:
         # A reader who has seen enough may have closed the other end.
@@ -38,12 +39,17 @@ async def stream_turn(
             try:
                 await take(tell)
             except Exception as error:  # noqa: BLE001 - raised below, without a group round it
-                failures.append(error)
+                of_the_turn.append(error)
 
     with receive:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
-            yield receive
+            try:
+                yield receive
+            except anyio.get_cancelled_exc_class():
+                raise
+            except BaseException as error:  # noqa: BLE001 - raised below, as above
+                of_the_reader.append(error)
             tasks.cancel_scope.cancel()
-    if failures:
-        raise failures[0]
+    for raised in (*of_the_reader, *of_the_turn):
+        raise raised

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import anyio
 import pytest
 
@@ -10,6 +12,10 @@ from sidestep import Event, StepStarted, TextDelta, TurnEnded
 from .outage import A, Outage
 
 pytestmark = pytest.mark.anyio
+
+
+class Ended(BaseException):
+    pass
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -79,3 +85,68 @@ async def test_a_listener_that_is_set_while_a_turn_is_streamed_stays() -> None:
 
     assert was_heard == read[-1:]
     assert len(heard) > len(read)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(ValueError("the reader's own"), id="an exception"),
+        pytest.param(ExceptionGroup("of two", [ValueError(), KeyError()]), id="a group"),
+        pytest.param(StopAsyncIteration(), id="the end of another iterator"),
+        pytest.param(Ended(), id="no Exception, as Ctrl-C is none"),
+    ],
+)
+async def test_what_the_reader_raises_comes_out_as_itself(error: BaseException) -> None:
+    async with Outage({A: {"text": "hello"}}) as outage:
+        with pytest.raises(type(error)) as caught:
+            async with outage.session.stream("hi"):
+                raise error
+        ended = await outage.session.turn("and now?")
+
+    assert caught.value is error
+    assert ended.text == "hello"
+
+
+async def test_what_the_reader_raises_comes_before_what_ended_the_turn() -> None:
+    async with Outage({A: {"status": 401}}) as outage:
+
+        async def read_to_the_end() -> None:
+            async with outage.session.stream("hi") as events:
+                assert [event async for event in events]
+                raise ValueError("the reader's own")
+
+        with pytest.raises(ValueError, match="the reader's own"):
+            await read_to_the_end()
+
+
+async def test_a_cancellation_of_the_reader_stays_one() -> None:
+    async with Outage({A: {"text": "hello"}}) as outage:
+        with anyio.CancelScope() as scope:
+            async with outage.session.stream("hi"):
+                scope.cancel()
+                await anyio.sleep_forever()
+        ended = await outage.session.turn("and now?")
+
+    assert scope.cancelled_caught
+    assert ended.text == "hello"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_a_cancellation_of_asyncios_own_stays_one() -> None:
+    is_open = asyncio.Event()
+    async with Outage({A: {"text": "hello"}}) as outage:
+
+        async def read() -> None:
+            async with outage.session.stream("hi"):
+                is_open.set()
+                await anyio.sleep_forever()
+
+        task = asyncio.create_task(read())
+        async with asyncio.timeout(5):
+            await is_open.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        ended = await outage.session.turn("and now?")
+
+    assert ended.text == "hello"
