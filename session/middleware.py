@@ -25,6 +25,7 @@ from .journal import Journal
 from .plan import Course
 from .plan_source import map_plan, providers_of
 from .retry import RetryPolicy
+from .setting import checked_deadline
 from .source import PlanReader
 from .step import Step
 
@@ -254,8 +255,7 @@ class Sidestep:
             ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
                 *deadline* is not above 0.
         """
-        if deadline is not None and not deadline > 0:
-            raise ValueError(f"`deadline` must be a number of seconds above 0, got {deadline!r}")
+        deadline = checked_deadline(deadline)
         if journal is None and self.journal is not None:
             journal = self.journal.page()
         return Step(

@@ -18,6 +18,7 @@ from .joined import joined
 from .ledger import Ledger
 from .reply_reader import ReplyReader
 from .request import Requests, text_of
+from .setting import check_count, check_effort, checked_deadline
 from .sizing import Sizing
 from .store import MemoryStore
 from .tool_run import ToolRun
@@ -81,7 +82,8 @@ class Session:
         on_event: Called with every event of every turn. What it raises is logged.
 
     Raises:
-        ValueError: *route* is neither a route nor the name of a chain, or two tools have one name.
+        ValueError: *route* is neither a route nor the name of a chain, two tools have one name, or
+            a number or *reasoning* is none that can be.
         ConfigError: A budget limits money, and nothing knows prices.
     """
 
@@ -104,6 +106,9 @@ class Session:
         price: Price | None = None,
         on_event: Listener | None = None,
     ) -> None:
+        check_count("max_output_tokens", max_output_tokens, is_optional=True)
+        check_effort("reasoning", reasoning)
+        check_count("max_steps", max_steps)
         self.on_event = on_event
         self.transcript = Transcript(MemoryStore() if store is None else store)
         self._middleware = middleware
@@ -167,6 +172,7 @@ class Session:
             deadline: Seconds from now after which the turn raises `TimeoutError`.
 
         Raises:
+            ValueError: *deadline* is not above 0.
             RuntimeError: Another turn of this session is running.
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, the conversation is too long, or the turn
@@ -175,7 +181,7 @@ class Session:
             StoreError: The store cannot be read or written.
             TimeoutError: The deadline has passed.
         """
-        return await joined(partial(self._turn, prompt, deadline))
+        return await joined(partial(self._turn, prompt, checked_deadline(deadline)))
 
     async def _turn(
         self, prompt: str, deadline: float | None, reader: Listener | None = None
@@ -239,9 +245,11 @@ class Session:
             route: The route to ask for; None: the session's.
 
         Raises:
+            ValueError: *max_output_tokens* is no whole number above 0.
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, it is too long, or a budget is spent.
         """
+        check_count("max_output_tokens", max_output_tokens, is_optional=True)
         before = self.transcript.messages if messages is None else messages
         conversation = Conversation(
             [*before, Message("user", [Text(prompt)])],

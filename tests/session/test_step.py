@@ -662,9 +662,20 @@ async def test_a_route_without_provider_or_model_is_refused(route: Any) -> None:
         Sidestep().step(route)
 
 
-@pytest.mark.parametrize("deadline", [0, -1.0, float("nan")])
-async def test_a_deadline_that_has_passed_already_is_refused(deadline: float) -> None:
-    with pytest.raises(ValueError, match="`deadline` must be a number of seconds above 0"):
+@pytest.mark.parametrize(
+    ("deadline", "told"),
+    [
+        pytest.param(0, "0", id="none"),
+        pytest.param(-1.0, r"-1\.0", id="negative"),
+        pytest.param(float("nan"), "nan", id="not a number"),
+        pytest.param(10**400, r"a number above 1\.8e\+308", id="beyond any float"),
+        pytest.param("5", "'5'", id="text"),
+        pytest.param(True, "True", id="a boolean"),
+    ],
+)
+async def test_a_deadline_is_a_number_above_0(deadline: Any, told: str) -> None:
+    says = f"^`deadline` must be a number of seconds above 0, got {told}$"
+    with pytest.raises(ValueError, match=says):
         Sidestep().step(A, deadline=deadline)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from itertools import permutations
 from typing import Any
 
@@ -295,6 +297,58 @@ async def test_one_session_refuses_a_second_turn_at_once() -> None:
         with pytest.raises(RuntimeError, match="a turn of this session is running"):
             await outage.session.turn("hi")
         tasks.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    "deadline",
+    [
+        pytest.param(0, id="none"),
+        pytest.param(-1.0, id="negative"),
+        pytest.param(math.nan, id="not a number"),
+        pytest.param(10**400, id="beyond any float"),
+        pytest.param("5", id="text"),
+    ],
+)
+async def test_a_turn_whose_deadline_is_no_number_above_0_does_not_begin(deadline: Any) -> None:
+    async with Outage({A: {"text": "hello"}}) as outage:
+        with pytest.raises(ValueError, match="`deadline` must be a number of seconds above 0"):
+            await outage.session.turn("hi", deadline=deadline)
+
+    assert (outage.asked, outage.events) == ([], [])
+    assert outage.session.conversation.messages == []
+
+
+COUNT = "a whole number above 0"
+EFFORT = "one of none, minimal, low, medium, high, xhigh, max, or None"
+WRONG_SETTINGS = [
+    pytest.param({"max_output_tokens": -1}, f"{COUNT}, or None, got -1", id="negative"),
+    pytest.param({"max_output_tokens": 0}, f"{COUNT}, or None, got 0", id="no token"),
+    pytest.param({"max_output_tokens": math.nan}, f"{COUNT}, or None, got nan", id="no number"),
+    pytest.param({"max_output_tokens": "9"}, f"{COUNT}, or None, got '9'", id="text"),
+    pytest.param({"reasoning": "enormous"}, f"{EFFORT}, got 'enormous'", id="no effort"),
+    pytest.param({"reasoning": 5}, f"{EFFORT}, got 5", id="no word"),
+    pytest.param({"max_steps": 0}, f"{COUNT}, got 0", id="no step"),
+    pytest.param({"max_steps": 1.5}, f"{COUNT}, got 1.5", id="half a step"),
+    pytest.param({"max_steps": None}, f"{COUNT}, got None", id="no limit of steps"),
+]
+
+
+@pytest.mark.parametrize(("options", "says"), WRONG_SETTINGS)
+async def test_a_setting_that_cannot_be_is_refused_when_the_session_is_made(
+    options: dict[str, Any], says: str
+) -> None:
+    (name,) = options
+    async with Outage({A: {"text": "hello"}}) as outage:
+        with pytest.raises(ValueError, match=f"^`{name}` must be {re.escape(says)}$"):
+            outage.open(**options)
+
+
+async def test_a_side_call_refuses_a_longest_answer_that_cannot_be() -> None:
+    async with Outage({A: {"text": "hello"}}) as outage:
+        with pytest.raises(ValueError, match="`max_output_tokens` must be a whole number above 0"):
+            await outage.session.side_call("A title?", max_output_tokens=0)
+
+    assert outage.asked == []
 
 
 async def test_two_sessions_share_what_one_of_them_learnt() -> None:
