@@ -131,6 +131,16 @@ REFUSED = [
     pytest.param(
         {"x": {"timeouts": {"idle": 1}}}, "connect, firstEvent, gap", id="unknown timeout"
     ),
+    pytest.param(
+        {"x": {"contextWindow": 9, "context_window": 9}},
+        "['x'].context_window is written as `contextWindow` as well: keep one spelling",
+        id="two spellings",
+    ),
+    pytest.param(
+        {"x": {"timeouts": {"first_event": 1, "firstEvent": 1}}},
+        "['x'].timeouts.first_event is written as `firstEvent` as well: keep one spelling",
+        id="two spellings of a timeout",
+    ),
     pytest.param({"x": {"wire": "soap"}}, "['x'].wire is wrong", id="unknown wire"),
     pytest.param({"x": {"baseUrl": "ftp://h"}}, "http:// or https://", id="other scheme"),
     pytest.param({"x": {"baseUrl": "https://"}}, "http:// or https://", id="no host"),
