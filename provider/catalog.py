@@ -129,7 +129,7 @@ class ProviderSettings(BaseModel):
     base_url: str | None = None
     api_key_env: str | None = None
     timeouts: TimeoutSettings | None = None
-    boundary: str | None = None
+    boundary: Annotated[str, Field(min_length=1)] | None = None
     context_window: Annotated[int, Field(gt=0)] | None = None
     capabilities: list[Capability] | None = None
     failures: list[FailureSettings] = Field(default_factory=list)

@@ -147,6 +147,7 @@ REFUSED = [
     pytest.param({"x": {"baseUrl": "https://h?key=1"}}, "http:// or https://", id="query"),
     pytest.param({"x": {"baseUrl": "https://[h"}}, "http:// or https://", id="no address"),
     pytest.param({"x": {"apiKeyEnv": "sk-ant-1"}}, "name of an environment variable", id="a key"),
+    pytest.param({"x": {"boundary": ""}}, "['x'].boundary is wrong", id="empty boundary"),
     pytest.param({"x": {"contextWindow": 1.5}}, "got 1.5", id="half a token"),
     pytest.param({"x": {"contextWindow": 0}}, "got 0", id="no window"),
     pytest.param(
