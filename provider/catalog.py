@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
@@ -65,7 +65,7 @@ class Provider:
     boundary: str | None = None
     context_window: int | None = None
     capabilities: frozenset[str] | None = None
-    failures: tuple[Fact, ...] = ()
+    failures: tuple[Fact, ...] = field(default=(), hash=False)  # mappings in them have no hash
 
     @property
     def says_what_it_takes(self) -> bool:

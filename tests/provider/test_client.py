@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sidestep import Client, ConfigError, FailureKind, ProviderError, Route, TextDelta
-from sidestep.provider.catalog import Provider
+from sidestep.provider.catalog import Provider, catalog, provider_settings
 from sidestep.provider.failure import Stage
 from sidestep.provider.part import Conversation, Message, Reasoning, Text, ToolCall
+from sidestep.provider.wire import WIRES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -174,6 +175,27 @@ class TestRequest:
         await read(answering(library, environ={"KEY": f"{KEY}\n"}, requests=requests))
 
         assert requests[0].headers["authorization"] == f"Bearer {KEY}"
+
+    @pytest.mark.parametrize("wire", WIRES)
+    async def test_a_provider_whose_failures_are_explained_is_asked_as_any_other(
+        self, library: ModuleType, wire: Wire
+    ) -> None:
+        requests: list[httpx.Request] = []
+
+        def refuse(request: httpx.Request) -> httpx.Response:
+            requests.append(request)
+            response: httpx.Response = library.Response(400, json={"error": {"message": "Odd"}})
+            return response
+
+        odd = {"kind": "overloaded", "status": 400, "text": "Odd"}
+        house = {"wire": wire, "baseUrl": "http://h", "failures": [odd]}
+        providers = catalog(provider_settings({"house": house}, where="providers"))
+        client = mocked(library, refuse, providers=providers)
+
+        failure = await failed(client, Route("house/m"))
+
+        assert len(requests) == 1
+        assert failure.kind is FailureKind.OVERLOADED
 
     async def test_an_unknown_provider_is_a_matter_of_configuration(
         self, library: ModuleType
