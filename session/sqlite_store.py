@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 
 from .error import StoreError
+from .joined import joined
 from .store import snapshot
 
 if TYPE_CHECKING:
@@ -49,7 +50,12 @@ class SqliteStore:
         Raises:
             StoreError: It is open elsewhere, cannot be opened, or is no session's file.
         """
-        await self._run(lambda _connection: None)
+        try:
+            await joined(lambda: self._run(lambda _file: None))
+        except BaseException:
+            # Nobody will come to `__aexit__`.
+            await joined(lambda: self._let_go(for_good=False))
+            raise
         return self
 
     async def __aexit__(
@@ -94,8 +100,11 @@ class SqliteStore:
 
         Where this is not called, nothing is lost, but the file is held until the process ends.
         """
+        await self._let_go(for_good=True)
+
+    async def _let_go(self, *, for_good: bool) -> None:
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(self._close, limiter=self._turns)
+            await anyio.to_thread.run_sync(self._close, for_good, limiter=self._turns)
 
     async def _run(self, work: Callable[[SessionFile], T]) -> T:
         return await anyio.to_thread.run_sync(self._work, work, limiter=self._turns)
@@ -111,9 +120,9 @@ class SqliteStore:
                 self._file = SessionFile(self.path)
             return work(self._file)
 
-    def _close(self) -> None:
+    def _close(self, for_good: bool) -> None:
         with self._working:
-            self._is_closed = True
+            self._is_closed = self._is_closed or for_good
             if self._file is not None:
                 self._file.close()
                 self._file = None

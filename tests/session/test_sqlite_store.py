@@ -155,18 +155,21 @@ async def test_a_refused_store_takes_no_hold_away(path: Path) -> None:
 
 
 class Slow:
-    """Holds an append up in its thread, from when it has begun until it may go on."""
+    """Holds a method up in its thread, from when it has begun until it may go on."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.begun, self.may_go_on = threading.Event(), threading.Event()
-        append = SessionFile.append
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str = "append") -> None:
+        self.begun, self.may_go_on, self.ended = (threading.Event() for _ in range(3))
+        method = getattr(SessionFile, name)
 
-        def slow(file: SessionFile, message: Message) -> int:
+        def slow(*given: object) -> object:
             self.begun.set()
             assert self.may_go_on.wait(10)
-            return append(file, message)
+            try:
+                return method(*given)
+            finally:
+                self.ended.set()
 
-        monkeypatch.setattr(SessionFile, "append", slow)
+        monkeypatch.setattr(SessionFile, name, slow)
 
     async def until_begun(self) -> None:
         assert await anyio.to_thread.run_sync(self.begun.wait, 10)
@@ -231,6 +234,30 @@ def test_a_task_that_asyncio_cancels_leaves_no_half_write(
             return await load
 
     assert [*asyncio.run(asyncio.wait_for(cancel(), 10)).values()] == [said("1")]
+
+
+@pytest.mark.parametrize("times", [pytest.param(1, id="once"), pytest.param(2, id="twice")])
+def test_a_task_that_asyncio_cancels_while_it_opens_a_file_lets_go_of_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    slow = Slow(monkeypatch, "__init__")
+
+    async def cancel() -> list[Message]:
+        store = SqliteStore(path)
+        task = asyncio.create_task(store.__aenter__())
+        await slow.until_begun()
+        for _ in range(times):
+            task.cancel()
+            await asyncio.sleep(0)
+        slow.may_go_on.set()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        assert await anyio.to_thread.run_sync(slow.ended.wait, 10)
+        await written(path, [said("another's")])
+        async with store:
+            return [*(await store.load()).values()]
+
+    assert asyncio.run(asyncio.wait_for(cancel(), 10)) == [said("another's")]
 
 
 def test_a_store_may_be_used_in_one_loop_after_another(path: Path) -> None:
