@@ -133,12 +133,12 @@ REFUSED = [
     ),
     pytest.param(
         {"x": {"contextWindow": 9, "context_window": 9}},
-        "['x'].context_window is written as `contextWindow` as well: keep one spelling",
+        "['x'].context_window is written in two spellings, `contextWindow` is there as well: keep",
         id="two spellings",
     ),
     pytest.param(
         {"x": {"timeouts": {"first_event": 1, "firstEvent": 1}}},
-        "['x'].timeouts.first_event is written as `firstEvent` as well: keep one spelling",
+        "['x'].timeouts.first_event is written in two spellings, `firstEvent` is there as well",
         id="two spellings of a timeout",
     ),
     pytest.param({"x": {"wire": "soap"}}, "['x'].wire is wrong", id="unknown wire"),
