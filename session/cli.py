@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import anyio
 import click
@@ -170,7 +170,7 @@ def run(
     if yes and workspace is None:
         raise click.UsageError("--yes needs --workspace DIR: without one there are no tools")
     if prompt == "-":
-        prompt = sys.stdin.read()
+        prompt = _stdin("write PROMPT itself, or lead it into it").read()
     if not prompt.strip():
         raise click.UsageError("PROMPT is empty: write what the model is to do, or - for stdin")
     desk = Desk(workspace=workspace, is_trusted=yes, session=session, is_resumed=resume)
@@ -324,10 +324,8 @@ def render(file: str, *, route: Route, with_notes: bool, is_json: bool) -> int:
 def _content(file: str) -> bytes:
     from ..provider.variable import read_file
 
-    if file == "-" and sys.stdin is None:
-        raise click.UsageError("stdin is closed: name a file, or lead the answer into it")
     if file == "-":
-        return sys.stdin.buffer.read()
+        return _stdin("name a file, or lead the answer into it").buffer.read()
     path = Path(file)
     try:
         # A pipe that the shell names, as in <(curl …), has an end.
@@ -336,6 +334,12 @@ def _content(file: str) -> bytes:
         raise ConfigError(f"{file!r}: {error}") from None
     except OSError as error:
         raise ConfigError(f"{file!r}: it cannot be read ({error.strerror})") from None
+
+
+def _stdin(instead: str) -> TextIO:
+    if sys.stdin is None:
+        raise click.UsageError(f"stdin is closed: {instead}")
+    return sys.stdin
 
 
 def terminal() -> Console:

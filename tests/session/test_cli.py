@@ -214,14 +214,22 @@ def test_a_failed_answer_is_explained(arguments: list[str], given: str, kind: st
     } <= found.keys()  # fmt: skip
 
 
-def test_a_closed_stdin_is_named() -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param("explain -", id="an answer"),
+        pytest.param(f"render - --to {PRIMARY}", id="a conversation"),
+        pytest.param(f"run - --model {PRIMARY}", id="a prompt"),
+    ],
+)
+def test_a_closed_stdin_is_named(arguments: str) -> None:
     ran = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m sidestep explain - <&-"], env=environment(),
+        ["sh", "-c", f"{sys.executable} -m sidestep {arguments} <&-"], env=environment(),
         capture_output=True, encoding="utf-8", timeout=60, check=False,
     )  # fmt: skip
 
     assert ran.returncode == 2
-    assert "stdin is closed" in ran.stderr
+    assert "Error: stdin is closed: " in ran.stderr
 
 
 def test_an_answer_in_a_pipe_with_a_name_is_explained(tmp_path: Path) -> None:
