@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ from .journal_spending import Spending
 
 Entry = dict[str, Any]
 
+# Those that stand alone, and not the 5 of a model's name.
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
 _CANCELLED = "cancelled"
 """What the caller ended: no failure of a route."""
 
@@ -37,11 +40,16 @@ def summarise(path: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Which fields of an event tell its rows apart, by what they are called there."""
+    """Which fields of an event tell its rows apart, by what they are called there.
+
+    Args:
+        loose: The field whose numbers do not: of values that differ in them the last is shown.
+    """
 
     name: str
     fields: dict[str, str]
     has_seconds: bool = False
+    loose: str | None = None
 
 
 _WHY = {"kind": "failure.kind", "status": "failure.status"}
@@ -51,7 +59,7 @@ _ROWS = {
     "Waiting": _Rows("retries", {"route": "route"} | _WHY, has_seconds=True),
     "RouteDegraded": _Rows("degraded", {"route": "route"} | _WHY, has_seconds=True),
     "ProbeEnded": _Rows("probes", {"route": "route", "verdict": "verdict"}),
-    "CandidateSkipped": _Rows("skipped", {"route": "route", "reason": "reason"}),
+    "CandidateSkipped": _Rows("skipped", {"route": "route", "reason": "reason"}, loose="reason"),
     "Repaired": _Rows("repaired", {"route": "route", "change": "change"} | _WHY),
     "ToolRunEnded": _Rows("tools", {"tool": "name", "state": "state"}, has_seconds=True),
 }
@@ -104,6 +112,7 @@ class Tally:
         self._elsewhere: Counter[tuple[str, str]] = Counter()
         self._counts: defaultdict[str, Counter[tuple[object, ...]]] = defaultdict(Counter)
         self._seconds: defaultdict[tuple[object, ...], float] = defaultdict(float)
+        self._last: dict[tuple[object, ...], dict[str, object]] = {}
         self._events: Counter[str] = Counter()
         self._lost_lines = 0
         self._spending = Spending()
@@ -142,10 +151,15 @@ class Tally:
         self._last_at = max(self._last_at, at)
 
     def _take_row(self, rows: _Rows, entry: Entry) -> None:
-        key = tuple(_value(entry, path) for path in rows.fields.values())
+        values: dict[str, object] = {n: _value(entry, path) for n, path in rows.fields.items()}
+        key = tuple(
+            _NUMBER.sub("#", str(value)) if name == rows.loose else value
+            for name, value in values.items()
+        )
         seconds = (number_or_none(entry, "seconds") or 0.0) if rows.has_seconds else 0.0
         self._counts[rows.name][key] += 1
         self._seconds[rows.name, *key] += seconds
+        self._last[rows.name, *key] = values
 
     def _take_start(self, key: tuple[object, ...], requested: str, route: str) -> None:
         self._steps.begin(key)
@@ -190,7 +204,7 @@ class Tally:
     def _rows(self, rows: _Rows) -> list[dict[str, Any]]:
         told = []
         for key, count in self._counts[rows.name].most_common():
-            row = dict(zip(rows.fields, key, strict=True)) | {"count": count}
+            row = self._last[rows.name, *key] | {"count": count}
             if rows.has_seconds:
                 row["seconds"] = _rounded(self._seconds[rows.name, *key])
             told.append(row)

@@ -103,6 +103,23 @@ ROWS = [
         [{"route": "a/x", "reason": "degraded", "count": 1}], id="passed over",
     ),
     pytest.param(
+        "skipped",
+        [entry("CandidateSkipped", route="a/x", reason=f"about {n} tokens do not fit into its 8000")
+         for n in (9000, 9001, 12_345)]
+        + [entry("CandidateSkipped", route="a/4", reason="about 9 tokens do not fit into its 8")],
+        [{"route": "a/x", "reason": "about 12345 tokens do not fit into its 8000", "count": 3},
+         {"route": "a/4", "reason": "about 9 tokens do not fit into its 8", "count": 1}],
+        id="passed over for reasons that differ in their numbers",
+    ),
+    pytest.param(
+        "skipped",
+        [entry("CandidateSkipped", route="a/x", reason=f"ask {name}")
+         for name in ("gpt-4", "gpt-5", "gpt-5.1", "o3")],
+        [{"route": "a/x", "reason": f"ask {name}", "count": 1}
+         for name in ("gpt-4", "gpt-5", "gpt-5.1", "o3")],
+        id="passed over for reasons that differ in a name with a number",
+    ),
+    pytest.param(
         "repaired", [entry("Repaired", route="a/x", change="switch thinking off", failure=BUSY)],
         [{"route": "a/x", "change": "switch thinking off", **BUSY, "count": 1}], id="repaired",
     ),
