@@ -8,7 +8,7 @@ from .classify import request_id_of
 from .error import ProviderError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from .failure import Failure
     from .route import Route
@@ -35,15 +35,20 @@ class Blame:
         Args:
             request_id: The provider's id of the request, where only the stream has named it.
         """
-        hidden = self._secret.hidden_in
         failure.route = self._route
         failure.request_id = failure.request_id or request_id_of(self.headers) or request_id
-        failure.message = hidden(failure.message)
-        failure.code = failure.code and hidden(failure.code)
-        failure.because = hidden(failure.because)
+        hush(failure, self._secret.hidden_in)
         failure.cause = self.quotable(failure.cause)
         return ProviderError(failure)
 
     def quotable(self, error: BaseException | None) -> BaseException | None:
         """Return *error* where it may be chained to what is raised; else None."""
         return self._secret.quotable(error)
+
+
+def hush(failure: Failure, hidden: Callable[[str], str]) -> None:
+    """Put what others said of *failure* through *hidden*, which takes keys out of a text."""
+    failure.message = hidden(failure.message)
+    failure.code = failure.code and hidden(failure.code)
+    failure.because = hidden(failure.because)
+    failure.request_id = failure.request_id and hidden(failure.request_id)

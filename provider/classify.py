@@ -15,6 +15,7 @@ from .fact_table import tables_of, tables_of_upstream
 from .failure import Failure, FailureKind, Stage
 from .report import read_body, read_reports
 from .retry_after import read_wait
+from .secret import masked
 from .wire import mapping
 
 if TYPE_CHECKING:
@@ -118,8 +119,8 @@ def request_id_of(headers: Mapping[str, str]) -> str | None:
 
 
 def shorten(text: str, limit: int = _MESSAGE) -> str:
-    """Bring *text* on one line of at most *limit* characters."""
-    line = " ".join(text[: 4 * limit].split())
+    """Bring *text* on one line of at most *limit* characters, without what looks like a key."""
+    line = " ".join(masked(text[: 4 * limit]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 

@@ -102,7 +102,8 @@ class Reply:
     @property
     def request_id(self) -> str | None:
         """The provider's id of the request; None where it gave none."""
-        return request_id_of(self._blame.headers) or self._decoder.request_id
+        named = request_id_of(self._blame.headers) or self._decoder.request_id
+        return named and self._secret.hidden_in(named)
 
     async def __aenter__(self) -> Self:
         unsendable = missing_key(self._provider, self._secret)

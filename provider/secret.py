@@ -12,10 +12,12 @@ _SHORTEST = 8
 """Characters of a key that count as a piece of it, where a message was cut inside; a shorter key,
 made up for a stub, may stand in any word."""
 _SHAPES = re.compile(
-    r"\b[sp]k[-_][\w-]{16,}|\b(?:gsk|csk|xai|pplx|hf|r8)[-_]\w{16,}"
-    r"|\bAIza[\w-]{20,}|(?<=Bearer )[\w.~+/=-]{16,}"
+    r"(?:\b|(?<=\\[nrt]))"  # or after an end of line, as `repr` spells it
+    r"(?:[sp]k[-_][\w-]{16,}|(?:gsk|csk|xai|pplx|hf|r8)[-_]\w{16,}|AIza[\w-]{20,})"
+    r"|(?<=Bearer )[\w.~+/=-]{16,}"
+    r"|((?i:[?&](?:api_key|key|access_token|token)=))[^\s&#'\"<>)]+"
 )
-"""What keys look like: some gateways repeat the one that they refuse."""
+"""What keys look like, and where a URL has them: some gateways repeat the one that they refuse."""
 _LINKS = 16
 """Causes of an exception that are followed."""
 
@@ -41,15 +43,17 @@ class Secret:
         return self.key is not None and self.key.isascii() and self.key.isprintable()
 
     def hidden_in(self, text: str) -> str:
-        """Return *text* with ``[key]`` wherever the key, or the beginning that was kept, stood."""
-        key = self.key
-        if not key:
-            return text
-        text = text.replace(key, "[key]")
+        """Return *text* with ``[key]`` wherever the key, or the beginning that was kept, stood.
+
+        So it does wherever something stood that looks like a key.
+        """
+        key = self.key or ""
+        text = text.replace(key, "[key]") if key else text
         for size in range(len(key) - 1, _SHORTEST - 1, -1):  # a message may have been cut inside it
             if text.rstrip("…").endswith(key[:size]):
-                return text.rstrip("…")[:-size] + "[key]"
-        return text
+                text = text.rstrip("…")[:-size] + "[key]"
+                break
+        return masked(text)
 
     def quotable(self, error: BaseException | None) -> BaseException | None:
         """Return *error* where it, and what caused it, may be printed; None where they may not."""
@@ -63,9 +67,14 @@ class Secret:
         return None
 
 
+def masked(text: str) -> str:
+    """Return *text* with ``[key]`` in place of whatever looks like a key."""
+    return _SHAPES.sub(r"\1[key]", text)
+
+
 def without_keys(text: str, keys: Iterable[str]) -> str:
     """Return *text* with ``[key]`` in place of each of *keys*, and of what looks like a key."""
     for key in keys:
         if len(key) >= _SHORTEST:
             text = Secret(key).hidden_in(text)
-    return _SHAPES.sub("[key]", text)
+    return masked(text)

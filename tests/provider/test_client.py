@@ -436,6 +436,39 @@ class TestRefusal:
 
 
 class TestKey:
+    @pytest.mark.parametrize("key", [KEY, "odd one out"], ids=["known by its look", "known"])
+    @pytest.mark.parametrize(
+        ("status", "headers", "said"),
+        [
+            pytest.param(401, JSON | {"x-request-id": "req {}"}, {"error": "no"}, id="a header"),
+            pytest.param(401, JSON, {"error": "no", "request_id": "req {}"}, id="a body"),
+            pytest.param(200, STREAM, {"id": "req {}", "choices": []}, id="a stream"),
+        ],
+    )
+    async def test_it_stands_in_no_request_id(
+        self,
+        library: ModuleType,
+        status: int,
+        headers: dict[str, str],
+        said: dict[str, Any],
+        key: str,
+    ) -> None:
+        body = ("data: " * (status == 200) + json.dumps(said)).replace("{}", key) + "\n\n"
+        sent = {name: value.replace("{}", key) for name, value in headers.items()}
+
+        failure = await failed(
+            answering(library, body.encode(), status=status, headers=sent, environ={"KEY": key})
+        )
+
+        assert failure.request_id == "req [key]"
+
+    async def test_it_stands_in_no_request_id_of_a_reply(self, library: ModuleType) -> None:
+        named = answering(library, headers=STREAM | {"x-request-id": f"req {KEY}"})
+
+        reply, _ = await read(named)
+
+        assert reply.request_id == "req [key]"
+
     @pytest.mark.parametrize(
         "message",
         [f"bad key {KEY}", f"{'x' * 480} {KEY}", KEY],

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidestep.provider.secret import Secret
+from sidestep.provider.secret import Secret, masked
 
 KEY = "sk-very-secret-0123456789"
 
@@ -26,6 +26,33 @@ def test_a_key_is_hidden(said: str, shown: str) -> None:
 def test_without_a_key_there_is_nothing_to_hide() -> None:
     assert Secret(None).hidden_in("all") == "all"
     assert KEY not in repr(Secret(KEY))
+
+
+SHAPED = "sk-test-1234567890abcdef"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        pytest.param(f"no key: {SHAPED}.", "no key: [key].", id="a key of OpenAI's"),
+        pytest.param("AIzaSyA-0123456789_abcdefghij", "[key]", id="a key of Google's"),
+        pytest.param("Bearer abcdef0123456789", "Bearer [key]", id="a header"),
+        pytest.param(repr(f"no key:\n{SHAPED}"), r"'no key:\n[key]'", id="after an escape"),
+        pytest.param("'http://h/m?key=abc'", "'http://h/m?key=[key]'", id="key in a URL"),
+        pytest.param("/m?a=b&API_KEY=abc&c=d", "/m?a=b&API_KEY=[key]&c=d", id="api_key in a URL"),
+        pytest.param("/m?token=abc#top", "/m?token=[key]#top", id="token in a URL"),
+        pytest.param("(/m?access_token=a.b)", "(/m?access_token=[key])", id="access_token in one"),
+        pytest.param("/m?monkey=abc&tokens=3", "/m?monkey=abc&tokens=3", id="other parameters"),
+        pytest.param("key=abc, token=3", "key=abc, token=3", id="no URL"),
+        pytest.param("task-0123456789-abcdefgh", "task-0123456789-abcdefgh", id="a word"),
+        pytest.param("openai/gpt-5.2-codex", "openai/gpt-5.2-codex", id="a route"),
+        pytest.param("", "", id="nothing"),
+    ],
+)
+def test_what_looks_like_a_key_is_masked_once(said: str, shown: str) -> None:
+    assert masked(said) == shown
+    assert masked(shown) == shown
+    assert Secret("another-key").hidden_in(said) == Secret(None).hidden_in(said) == shown
 
 
 def chained(*messages: str) -> Exception:
