@@ -10,10 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import foreign_answer, foreign_table
+from .blame import hush
 from .error import ProviderError
 from .failure import Failure, FailureKind, Stage
 from .foreign_answer import Asked, is_named, peek, roots_of, worded
 from .foreign_table import Meaning
+from .secret import masked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +42,7 @@ def classify_exception(
 
     Returns:
         `FailureKind.UNKNOWN` without a status for what looks like nothing that a provider or a
-        network does.
+        network does. What looks like a key is not repeated, whoever said it.
 
     Args:
         route: Whose facts to read an answer by; None tells the provider from the SDK, if it can.
@@ -50,6 +52,7 @@ def classify_exception(
     asked = Asked(route=route, provider=provider, now=now)
     failure, is_own = _name(error, asked, set())
     failure.route = failure.route or route
+    hush(failure, masked)
     if not is_own:
         failure.cause = error
     return failure

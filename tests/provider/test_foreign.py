@@ -202,6 +202,48 @@ def test_other_exceptions(error: BaseException, kind: FailureKind) -> None:
     assert (failure.kind, failure.status) == (kind, None)
 
 
+SHAPED = "sk-test-1234567890abcdef"
+ANSWER = httpx.Response(401, headers={"x-request-id": SHAPED}, request=httpx.Request("GET", "/"))
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        pytest.param(
+            RuntimeError(f"Incorrect API key provided: {SHAPED}."),
+            "RuntimeError: Incorrect API key provided: [key].", id="what nobody knows",
+        ),
+        pytest.param(
+            httpx.ConnectError("GET http://h/m?key=abc"),
+            "ConnectError: GET http://h/m?key=[key]", id="a connection",
+        ),
+        pytest.param(
+            caused(RuntimeError(), ConnectionRefusedError(f"Bearer {SHAPED}")),
+            "ConnectionRefusedError: Bearer [key]", id="a cause",
+        ),
+        pytest.param(
+            httpx.HTTPStatusError(SHAPED, request=ANSWER.request, response=ANSWER),
+            "HTTPStatusError: [key]", id="an answer",
+        ),
+        pytest.param(
+            RuntimeError("x" * 480 + f" {SHAPED}"), f"RuntimeError: {'x' * 480} [key]", id="cut",
+        ),
+        pytest.param(
+            ProviderError(Failure(kind=K.AUTH, message=SHAPED, code=SHAPED, because=SHAPED)),
+            "[key]", id="our own",
+        ),
+    ],
+)  # fmt: skip
+def test_no_failure_repeats_what_looks_like_a_key(error: Exception, message: str) -> None:
+    said = str(error)
+
+    failure = classify_exception(error)
+
+    assert failure.message == message
+    assert SHAPED not in repr((failure.message, failure.code, failure.because, failure.request_id))
+    assert str(error) == said
+
+
 def test_our_own_error_keeps_its_failure() -> None:
     failure = Failure(kind=K.TRUNCATED, message="cut", stage=Stage.END)
 
