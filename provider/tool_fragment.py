@@ -40,8 +40,9 @@ class CallAssembler:
     """Put the fragments of calls together.
 
     A fragment belongs to the call of its ``index``; without one to that of its ``id``; without
-    either to the last. Some servers number every call 0, so that a new id and a name after
-    whole arguments begin another call; some change the id within a call, and repeat its name.
+    either to the last. Some servers number every call 0, so that another name begins another
+    call, and so does the same after whole arguments, unless the id is the same as well; some
+    change the id within a call, and repeat its name.
 
     Source: captures compat_stream_tools_without_index; for what a Gemini signs,
     ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-30.
@@ -113,5 +114,6 @@ class CallAssembler:
 
     @staticmethod
     def _begins_another(call: Call, id_: str, name: str) -> bool:
-        is_other = bool(name) and call.id != id_ if id_ else bool(name)
-        return is_other and bool(call.name) and call.is_whole
+        if not (name and call.name):
+            return False
+        return name != call.name or (call.id != id_ and call.is_whole)

@@ -133,6 +133,11 @@ ASSEMBLED = [
         id="an id that changes",
     ),
     pytest.param(
+        [fragment("", index=0, id="1", **READ), fragment('{"a":1}', index=0, id="2", **READ)],
+        [("1", {"a": 1})],
+        id="an id that changes before the first argument",
+    ),
+    pytest.param(
         [fragment('{"a":1}', id="1", **READ), fragment('{"a":1}', id="1", **READ)],
         [("1", {"a": 1})],
         id="the same call twice",
@@ -169,6 +174,31 @@ def test_fragments_of_calls_find_together(
     assert [(d.id, d.input) for d in deltas if isinstance(d, ToolCallEnded)] == expected
     assert [(p.id, p.input) for p in reader.parts if isinstance(p, ToolCall)] == expected
     assert reader.stop == "tool_calls"
+
+
+LIST = {"name": "list"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(fragment("", id="1", **LIST), {"id": "2"}, id="empty arguments"),
+        pytest.param(fragment(None, id="1", **LIST), {"id": "2"}, id="no arguments"),
+        pytest.param(fragment(" ", id="1", **LIST), {"id": "2"}, id="blank arguments"),
+        pytest.param(fragment("{}", id="1", **LIST), {"id": "2"}, id="whole arguments"),
+        pytest.param(fragment("", id="1", **LIST), {"id": "1"}, id="one id"),
+        pytest.param(fragment("", **LIST), {}, id="no ids"),
+    ],
+)
+def test_calls_that_all_are_numbered_0_stay_apart(first: Event, second: Event) -> None:
+    reader = decoder("mistral")
+
+    read(reader, [calls({"index": 0, **first}), calls(fragment('{"b"', index=0, **second, **READ))])
+    read(reader, [calls(fragment(":2}", index=0)), chunk("tool_calls")])
+    reader.end()
+
+    made = [(part.name, part.input) for part in reader.parts if isinstance(part, ToolCall)]
+    assert made == [("list", {}), ("read", {"b": 2})]
 
 
 SIGNED = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
