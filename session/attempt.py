@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 import anyio
+import anyio.lowlevel
 
 from .story import past_deadline
 
@@ -111,9 +112,17 @@ class Attempt:
         if exc is None and not is_past_deadline:
             step._succeed(self)
             return False
-        if isinstance(exc, Exception):
-            return await step._fail(self, exc)
+        if isinstance(exc, Exception) and not is_past_deadline:
+            # A call that is cancelled may raise an error of its own for it.
+            is_past_deadline = self._scope is not None and self._scope.cancel_called
+            if not is_past_deadline:
+                try:
+                    await anyio.lowlevel.checkpoint_if_cancelled()
+                except BaseException as cancelled:
+                    step._abandon(self, cancelled, is_late=False)
+                    raise
+                return await step._fail(self, exc)
         step._abandon(self, exc, is_late=is_past_deadline)
         if is_past_deadline:
-            raise past_deadline(step)
+            raise past_deadline(step, exc)
         return False

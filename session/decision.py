@@ -95,10 +95,12 @@ class Stop:
     Args:
         why: Half a sentence for the person who reads the error.
         cooldown: As in `Swap`: a stop can still degrade its route, for the steps to come.
+        lacks_sibling: It would have been a swap, had there been a route to move to.
     """
 
     why: str
     cooldown: float | None
+    lacks_sibling: bool = False
 
 
 Decision = Retry | Repair | Swap | Stop
@@ -159,7 +161,8 @@ def decide(failure: Failure, standing: Standing, limits: Limits) -> Decision:
         return Repair(what=standing.repair)
     is_listed = _is_listed(failure, rule, limits)
     may_swap = limits.swaps > 0 and (rule.swap is _When.ALWAYS or is_listed)
-    sibling = standing.sibling if may_swap and standing.swaps < limits.swaps else None
+    has_swaps = may_swap and standing.swaps < limits.swaps
+    sibling = standing.sibling if has_swaps else None
     degrades = limits.swaps > 0 and _holds(rule.degrade, is_listed, sibling is not None)
     is_better_elsewhere = (
         sibling is not None
@@ -172,7 +175,14 @@ def decide(failure: Failure, standing: Standing, limits: Limits) -> Decision:
     cooldown = _hint(failure, standing) if degrades else None
     if sibling is not None:
         return Swap(sibling=sibling, cooldown=cooldown)
-    return Stop(why=_why(failure, rule, standing, limits, may_swap=may_swap), cooldown=cooldown)
+    why = _why(failure, rule, standing, limits, may_swap=may_swap)
+    return Stop(why=why, cooldown=cooldown, lacks_sibling=has_swaps)
+
+
+def is_final(failure: Failure) -> bool:
+    """Say whether *failure* would come again wherever it is tried, so that nothing ever is."""
+    rule = _rule(failure)
+    return rule.retry is _When.NEVER and rule.swap is _When.NEVER
 
 
 def is_of_a_route(failure: Failure) -> bool:
@@ -234,7 +244,7 @@ def _why(
         )
     if limits.swaps == 0:
         return f"{spent}, and moving to a sibling is not configured"
-    if rule.swap is _When.NEVER:
+    if rule.swap is _When.NEVER and not may_swap:
         return f"{spent}, and no other route would do better"
     if failure.kind in limits.unmoved:
         return f"{spent}, and {failure.kind} moves no step here"

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ..provider.route import Route
     from .plan import Unfit
 
+PASSING = frozenset({"degraded", "probed", "tried"})
+"""What stands in a route's way for a while only; any other word says why it cannot be taken."""
+
 _FORGET_AFTER = 3600.0
 """Seconds after a cooldown for which a route is still due for a probe before it is forgotten."""
 

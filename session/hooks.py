@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from ..provider.failure import Failure
     from ..provider.route import Route
 
+_COUNTING = 5.0
+"""Seconds that a count may take; the estimate does without one."""
+_MOST = 1_000_000_000
+
 _logger = logging.getLogger("sidestep")
 
 
@@ -41,19 +45,19 @@ class Hooks:
         """The agent can say how many tokens a step takes."""
         return self._count is not None
 
-    async def tokens(self, route: Route, *, within: float | None) -> int | None:
-        """Ask how many tokens the step takes on *route*; None where nobody says.
-
-        Args:
-            within: Seconds after which nobody has said; None: that is up to the agent.
-        """
+    async def tokens(self, route: Route) -> int | None:
+        """Ask how many tokens the step takes on *route*; None where nobody says in time."""
         if self._count is None:
             return None
-        with anyio.move_on_after(within):
+        with anyio.move_on_after(_COUNTING):
             try:
-                return await self._count(route)
+                said: object = await self._count(route)
             except Exception:
                 _logger.exception("`count` raised for %s", route)
+                return None
+            if said is None or (type(said) is int and 0 <= said <= _MOST):
+                return said
+            _logger.error("`count` gave no number of tokens for %s, but %.80r", route, said)
         return None
 
     def change_for(self, failure: Failure, route: Route) -> str | None:

@@ -6,6 +6,7 @@ import logging
 import os
 import random
 import time
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Self
 
@@ -22,12 +23,13 @@ from .error import StepFailed
 from .hooks import Hooks
 from .journal import VARIABLE as JOURNAL_VARIABLE
 from .journal import Journal
-from .plan import Course
+from .plan import Course, entry_at
 from .plan_source import map_plan, providers_of
 from .retry import RetryPolicy
 from .setting import checked_deadline
 from .source import PlanReader
 from .step import Step
+from .walk import choose_start
 
 _logger = logging.getLogger("sidestep")
 
@@ -145,10 +147,13 @@ class Sidestep:
     def providers(self) -> dict[str, Provider]:
         """The providers that the environment and the configuration name: for a `Client`.
 
+        Also those of a configuration that switches itself off.
+
         Raises:
             ConfigError: What they say of a provider cannot be.
         """
-        return providers_of(self.plan, self._environ)
+        self.config  # noqa: B018 - reads the environment again
+        return providers_of(self._written, self._environ)
 
     def requested(self, asked: str) -> Route:
         """Return the route that a step asks for by *asked*, a route or the name of a chain.
@@ -161,31 +166,32 @@ class Sidestep:
     @property
     def plan(self) -> Plan | None:
         """What `config` comes to; None where that is None."""
-        return self._plan if self.config is not None else None
+        self.config  # noqa: B018 - reads the environment again
+        return self._known[0]
 
     def _take(self, given: FallbackConfig | Plan | None) -> None:
         plan = map_plan(given) if isinstance(given, FallbackConfig) else given
+        self._written = plan
+        self._providers = _configured(plan)
         if plan is not None and not plan.config.max_fallback_attempts and not plan.chains:
             plan = None  # switched off
-        self._plan = plan
-        self._courses: dict[str, Course] = {}
+        # Together, for another thread may put others in their place.
+        self._known: tuple[Plan | None, dict[str, Course]] = plan, {}
         self._is_free = plan is None or not plan.chains
         self._config = None if plan is None else plan.config
-        self._providers = _configured(plan)
-        self.limits = self._limits()
+        self.limits = self._limits(plan)
 
-    def _limits(self) -> Limits:
-        config = self._config
-        if config is None:
+    def _limits(self, plan: Plan | None) -> Limits:
+        if plan is None:
             return Limits(retries=self.policy.retries, max_wait=self.policy.max_wait)
-        retries = config.max_upstream_retry_attempts
+        config, retries = plan.config, plan.config.max_upstream_retry_attempts
         return Limits(
             retries=self.policy.retries if retries is None else retries,
             swaps=config.max_fallback_attempts,
             statuses=frozenset(config.fallback_on_errors),
             max_wait=config.max_wait_seconds,
-            unmoved=frozenset() if self._plan is None else self._plan.unmoved,
-            moves_always=self._plan is not None and self._plan.is_any_failure,
+            unmoved=plan.unmoved,
+            moves_always=plan.is_any_failure,
         )
 
     def healthy(self, route: str) -> Route:
@@ -195,19 +201,28 @@ class Sidestep:
             ValueError: *route* is not written ``provider/model``.
         """
         course = self._course(route, None)
-        return self.degraded.healthy(course.requested, course.siblings, course.unfit.get)
+        return choose_start(course, self.degraded, course.unfit.get) or course.requested
 
     def _course(self, asked: str, needs: Needs | None, past: Past | None = None) -> Course:
-        plan = self.plan
+        self.config  # noqa: B018 - reads the environment again
+        plan, courses = self._known
         held = None if past is None or self._is_free else past.route
         if needs is not None or held is not None:
-            return plan.course(asked, needs, held=held) if plan else Course(requested=Route(asked))
-        known = self._courses.get(asked)
+            return plan.course(asked, needs, held=held) if plan else self._alone(asked, needs)
+        known = courses.get(asked)
         if known is None:
             known = Course(requested=Route(asked)) if plan is None else plan.course(asked)
-            if len(self._courses) < _COURSES:
-                self._courses[asked] = known
+            if len(courses) < _COURSES:
+                courses[asked] = known
         return known
+
+    def _alone(self, asked: str, needs: Needs | None) -> Course:
+        """Return the course of a step without a configuration, which stays in its boundary."""
+        route = Route(asked)
+        if needs is None or needs.boundary is None:
+            return Course(requested=route)
+        why = entry_at(route, self.providers.get(route.provider)).why_outside(needs)
+        return Course(requested=route, unfit={} if why is None else {route: why})
 
     def step(
         self,
@@ -271,7 +286,7 @@ class Sidestep:
             return Failure(kind=FailureKind.UNKNOWN, message=str(exc), route=route, cause=exc)
         named = self._named_by_agent(exc)
         failure = (
-            named
+            replace(named)
             if isinstance(named, Failure)
             else classify_exception(
                 exc, route=route, provider=self._providers.get(route.provider), now=time.time()

@@ -48,10 +48,14 @@ class Entry:
             missing = sorted(needs.capabilities - self.capabilities)
             if missing:
                 return f"it has no {', no '.join(missing)}"
-        if needs.boundary is not None and self.boundary != needs.boundary:
-            where = "is said nowhere" if self.boundary is None else f"is {self.boundary!r}"
-            return f"its boundary {where}, and the step must stay in {needs.boundary!r}"
-        return None
+        return self.why_outside(needs)
+
+    def why_outside(self, needs: Needs) -> str | None:
+        """Say why the data of a step with those *needs* may not go here; None: it may."""
+        if needs.boundary is None or self.boundary == needs.boundary:
+            return None
+        where = "is said nowhere" if self.boundary is None else f"is {self.boundary!r}"
+        return f"its boundary {where}, and the step must stay in {needs.boundary!r}"
 
     def why_too_small(self, needs: Needs) -> str | None:
         """Say why what a step sends cannot be held here; None: it can, as far as is known."""
@@ -86,7 +90,8 @@ class Course:
         doubtful: Those of which only a count can tell whether they hold it, and how many tokens
             they take; meanwhile the estimate stands.
         swaps: Moves that it may make.
-        returns: It may take a route again that it has tried.
+        is_chain: Its routes are candidates: each is judged before it is asked, the first one as
+            well, and none is taken twice.
     """
 
     requested: Route
@@ -94,7 +99,7 @@ class Course:
     unfit: Mapping[Route, str] = field(default_factory=dict)
     doubtful: Mapping[Route, int] = field(default_factory=dict)
     swaps: int = 0
-    returns: bool = True
+    is_chain: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +163,9 @@ class Plan:
         judged = known if held is None else (*known, *self._pinned(held))
         unfit, doubtful = self._judged(judged, self._demands(asked, needs or Needs()))
         if chain is None:
-            return Course(requested=known[0].route, unfit=unfit, doubtful=doubtful)
+            # Its failure degrades it, as it would on a chain.
+            swaps = config.max_fallback_attempts
+            return Course(requested=known[0].route, unfit=unfit, doubtful=doubtful, swaps=swaps)
         routes = [entry.route for entry in chain]
         return Course(
             requested=routes[0],
@@ -166,7 +173,7 @@ class Plan:
             unfit=unfit,
             doubtful=doubtful,
             swaps=min(config.max_fallback_attempts, len(routes) - 1),
-            returns=False,
+            is_chain=True,
         )
 
     @property
@@ -177,12 +184,20 @@ class Plan:
     def _judged_siblings(
         self, requested: Route, needs: Needs | None
     ) -> tuple[dict[Route, str], dict[Route, int]]:
-        """Say which siblings cannot take a step, or may not; the requested route says so itself."""
-        if needs is None or not self.known:
+        """Say which siblings cannot take a step, or may be unable to.
+
+        The requested route says itself what it cannot take; not so where its data may not go.
+        """
+        if needs is None or not (self.known or needs.boundary):
             return {}, {}
         siblings = reachable(requested, self.config.fallback_models_by_model)
-        entries = [entry_at(route, self.known.get(route.provider)) for route in siblings]
-        return self._judged(entries, self._demands(requested, needs))
+        head, *entries = (
+            entry_at(route, self.known.get(route.provider)) for route in (requested, *siblings)
+        )
+        unfit, doubtful = self._judged(entries, self._demands(requested, needs))
+        if why := head.why_outside(needs):
+            unfit[requested] = why
+        return unfit, doubtful
 
     def _pinned(self, route: Route) -> tuple[Entry, ...]:
         """Return what is said of *route* anywhere; each of it has to let a step through."""

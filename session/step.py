@@ -11,7 +11,17 @@ import anyio.lowlevel
 
 from ..provider.failure import Failure, FailureKind
 from .attempt import Attempt
-from .decision import Limits, Repair, Retry, Standing, Stop, Swap, decide, is_of_a_route
+from .decision import (
+    Limits,
+    Repair,
+    Retry,
+    Standing,
+    Stop,
+    Swap,
+    decide,
+    is_final,
+    is_of_a_route,
+)
 from .herald import Herald
 from .past import pin
 from .story import nobody_fits, past_deadline, what_to_raise
@@ -136,11 +146,10 @@ class Step:
             raise StopAsyncIteration
         if not self.attempts:
             self._start()
-            while self._walk.route in self._walk.doubtful:
-                if not await self._holds(self._walk.route):
-                    self._find_a_start()
+            if self._walk.doubtful:
+                await self._settle_start()
             self.herald.step_started(self.requested, self._walk.route)
-            self._walk.tell_start(is_held=self._pin is not None)
+            self._walk.tell_start(held=None if self._pin is None else self._pin.why)
             self._ask_leave()
             return self._attempt(waited=0.0)
         following, self._next = self._next, None
@@ -164,24 +173,35 @@ class Step:
         fits = True
         if self._pin is not None and self._past is not None:
             fits = self._walk.stay(self._past.route or self.requested)
-        elif self._config is not None:
+        elif self._config is not None or self._course.unfit:
             fits = self._walk.start()
         if not fits:
             error = nobody_fits(self)
             self._end(_describe(error))
             raise error
 
-    async def _holds(self, route: Route) -> bool:
-        """Have the agent count where it is open whether *route* can hold the step."""
-        if route not in self._walk.doubtful:
-            return True
+    async def _settle_start(self) -> None:
+        """Begin where the step fits, as far as the agent can count that."""
+        while (route := self._walk.route) in self._walk.doubtful:
+            try:
+                fits = await self._settle(route)
+            except BaseException as error:
+                self._end(_describe(error))
+                raise
+            if not fits:
+                self._find_a_start()
+
+    async def _settle(self, route: Route) -> bool:
+        """Have the agent count whether *route*, which is doubtful, can hold the step.
+
+        Raises:
+            TimeoutError: The caller's deadline has passed meanwhile.
+        """
         left = None if self._deadline_at is None else self._deadline_at - self._clock.time()
-        try:
-            tokens = await self._hooks.tokens(route, within=left)
-        except BaseException as error:
-            self._end(_describe(error))
-            raise
-        return self._walk.settle(route, tokens)
+        with anyio.move_on_after(left) as scope:
+            return self._walk.settle(route, await self._hooks.tokens(route))
+        assert scope.cancelled_caught  # noqa: S101 - else it has returned
+        raise past_deadline(self)
 
     def _attempt(self, *, waited: float) -> Attempt:
         attempt = Attempt(self, self._walk.route, len(self.attempts) + 1, waited)
@@ -258,15 +278,18 @@ class Step:
         if attempt.has_emitted and not is_interrupted:
             self.herald.retracted(attempt)
         decision = self._decide(attempt, failure)
-        is_unsafe = attempt.tool is not None and not isinstance(decision, Stop)
+        is_unsafe = attempt.tool is not None and not is_final(failure)
         if is_unsafe or is_interrupted:
             # The route is degraded as if every retry and swap were spent.
             decision = self._decide(attempt, failure, is_last=True)
-        else:
-            while isinstance(decision, Swap) and not await self._may_go_to(decision.sibling):
-                decision = self._decide(attempt, failure)
-            if isinstance(decision, Swap):
-                decision = await self._held_back(decision)
+        elif isinstance(decision, Swap):
+            cooldown = decision.cooldown
+            try:
+                decision = await self._settled(decision, attempt, failure)
+            except BaseException as stopped:
+                self._cool(attempt, failure, cooldown)
+                self._end(_describe(stopped))
+                raise
         match decision:
             case Retry():
                 self._end_probe(attempt, "none")
@@ -282,7 +305,7 @@ class Step:
                 return True
             case Stop():
                 self._cool(attempt, failure, decision.cooldown)
-                if self.swaps < self.limits.swaps:
+                if decision.lacks_sibling:
                     self._walk.end()
             case _:
                 assert_never(decision)
@@ -313,25 +336,23 @@ class Step:
         )
         return decide(failure, standing, limits)
 
-    async def _may_go_to(self, sibling: Route) -> bool:
-        """Say whether *sibling* holds the step; where it may not move, nobody is asked."""
-        return self._pin is not None or await self._holds(sibling)
+    async def _settled(self, swap: Swap, attempt: Attempt, failure: Failure) -> Decision:
+        """Return what *swap* comes to, once the conversation may move and the sibling holds it.
 
-    async def _held_back(self, swap: Swap) -> Swap | Stop:
-        """Return *swap* where the conversation may move, else a stop that degrades as it would.
-
-        Asked only now: most steps never move.
+        Where it may not move, that is a stop that degrades as the swap would. Asked only now, for
+        most steps never move; and decided anew after each answer, for which others did not wait.
         """
         if self._pin is not None:
             return Stop(why=self._pin.why, cooldown=swap.cooldown)
-        if self._hooks.check_move is None:
-            return swap
-        try:
-            why = await self._hooks.check_move()
-        except BaseException as error:
-            self._end(_describe(error))
-            raise
-        return swap if why is None else Stop(why=why, cooldown=swap.cooldown)
+        decision: Decision = swap
+        if self._hooks.check_move is not None:
+            if (why := await self._hooks.check_move()) is not None:
+                return Stop(why=why, cooldown=swap.cooldown)
+            decision = self._decide(attempt, failure)
+        while isinstance(decision, Swap) and decision.sibling in self._walk.doubtful:
+            await self._settle(decision.sibling)
+            decision = self._decide(attempt, failure)
+        return decision
 
     def _pinned_tool(self, stop: Stop) -> str | None:
         """Return the tool for whose sake the conversation did not move, if it was that."""
@@ -378,12 +399,21 @@ class Step:
 
     def _end(self, error: str | None) -> None:
         self._is_over = True
+        if self.attempts:
+            self._end_probe(self.attempts[-1], "none")
         self.herald.step_ended(self, error)
 
 
 def _describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}"
+    except Exception:  # noqa: BLE001 - an agent's own, whose words it cannot tell itself
+        return name
 
 
 def _seconds_until(instant: datetime | None) -> float | None:
-    return None if instant is None else (instant - datetime.now(UTC)).total_seconds()
+    if instant is None:
+        return None
+    zoned = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    return (zoned - datetime.now(UTC)).total_seconds()

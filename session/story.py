@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..provider.error import ProviderError
 from ..provider.failure import FailureKind
+from .degraded import PASSING
 from .error import ContextOverflow, FallbackExhausted, FallbackUnsafe, StreamInterrupted
 
 if TYPE_CHECKING:
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
     from .decision import Stop
     from .degraded import DegradedRoutes
     from .step import Step
-
-
-_PASSING = frozenset({"degraded", "probed", "tried"})
-"""What stands in a route's way for a while only."""
 
 
 def what_to_raise(
@@ -54,7 +51,7 @@ def what_to_raise(
     if is_overflow and (step.swaps or isinstance(exc, ProviderError)):
         message = f"the conversation is too long for {attempt.route}: compact it; {story}"
         return ContextOverflow(message, requested=step.requested, attempts=step.attempts)
-    unfit = {r: why for r, why in step.skipped.items() if why not in _PASSING}
+    unfit = {r: why for r, why in step.skipped.items() if why not in PASSING}
     if unfit:
         told = "; ".join(f"{route}, for {why}" for route, why in unfit.items())
         story += f"; passed over: {told}"
@@ -71,12 +68,14 @@ def nobody_fits(step: Step) -> FallbackExhausted:
     return FallbackExhausted(message, requested=step.requested, attempts=())
 
 
-def past_deadline(step: Step) -> TimeoutError:
-    """Return what ends *step* at the caller's deadline, from what failed last."""
-    story = tell(step.attempts, "no time is left", step.degraded)
-    error = TimeoutError(f"the step's deadline has passed; {story}")
+def past_deadline(step: Step, exc: BaseException | None = None) -> TimeoutError:
+    """Return what ends *step* at the caller's deadline, from *exc*, else from what failed last."""
+    story = " before its first attempt"
+    if step.attempts:
+        story = f"; {tell(step.attempts, 'no time is left', step.degraded)}"
+    error = TimeoutError(f"the step's deadline has passed{story}")
     causes = [each.failure.cause for each in step.attempts if each.failure and each.failure.cause]
-    error.__cause__ = causes[-1] if causes else None
+    error.__cause__ = exc if isinstance(exc, Exception) else causes[-1] if causes else None
     return error
 
 

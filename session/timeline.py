@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
+from .degraded import PASSING
 from .event import (
     AttemptFailed,
     AttemptStarted,
@@ -47,8 +48,6 @@ _STYLES = {
 }
 _LEGEND = "✗ failed  · a second's wait, ─ silence  ↳ swap  ░ degraded  ? probe  ✓ answered"
 _TOOLS = "  ▫ tool"
-_DRAWN = frozenset({"degraded", "probed", "tried"})
-"""Why a route was passed over, where the chart says it already."""
 
 
 @dataclass(slots=True)
@@ -222,7 +221,9 @@ def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
 
 def _passed_over(turn: PlayedTurn) -> dict[Route, str]:
     skipped = (event for _, event in turn.events if isinstance(event, CandidateSkipped))
-    return {event.route: event.reason for event in skipped if event.reason not in _DRAWN}
+    return {
+        event.route: event.reason for event in skipped if event.reason not in PASSING
+    }  # the chart says those
 
 
 def _steps(turn: PlayedTurn) -> Iterator[Text]:

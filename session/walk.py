@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .degraded import reachable
+from .degraded import PASSING, reachable
 from .plan import too_small
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .degraded import Candidate, DegradedRoutes
     from .herald import Herald
     from .hooks import Hooks
-    from .plan import Course
+    from .plan import Course, Unfit
 
 
 class Walk:
@@ -59,18 +59,12 @@ class Walk:
 
     def start(self) -> bool:
         """Begin on the requested route, unless another would do better; False: none can at all."""
-        course = self._course
-        if not course.unfit:
-            self._begin(self._degraded.healthy(course.requested, course.siblings, self._unfit))
+        route = choose_start(self._course, self._degraded, self._unfit)
+        if route is not None:
+            self._begin(route)
             return True
-        unfit = {route: self._unfit(route) for route in self._all()}
-        fit = [route for route, why in unfit.items() if why is None]
-        if fit:
-            # Failing an available one it is the first, degraded as it is.
-            self._begin(next(filter(self._degraded.is_available, fit), fit[0]))
-            return True
-        for route, why in unfit.items():
-            self._skip(route, why or "")
+        for each in _routes_of(self._course):
+            self._skip(each, self._unfit(each) or "")
         return False
 
     def stay(self, route: Route) -> bool:
@@ -95,11 +89,19 @@ class Walk:
             self._course = replace(self._course, unfit={**self._course.unfit, route: why})
         return why is None
 
-    def tell_start(self, *, is_held: bool) -> None:
-        """Tell what was passed over before the start; of a step that is held only the first."""
+    def tell_start(self, *, held: str | None) -> None:
+        """Tell what was passed over before the start.
+
+        Args:
+            held: Why the conversation stays where it is, so that only what was asked for is
+                passed over; None: it does not.
+        """
         if self.route == self._course.requested:
             return
-        for route in [self._course.requested] if is_held else self._all():
+        if held is not None:
+            self._skip(self._course.requested, held)
+            return
+        for route in _routes_of(self._course):
             if route == self.route:
                 break
             is_degraded = self._degraded.is_degraded(route)
@@ -114,35 +116,38 @@ class Walk:
             origin=course.requested,
             tried=self._tried,
             unfit=self._unfit,
-            returns=course.returns,
+            returns=not course.is_chain,
         )
 
     def move(self, route: Route) -> Route:
         """Go on at *route*, and tell what was passed over; return where it was."""
         for other, why in self.candidate().skipped:
-            self._skip(other, why)
+            if other != route:
+                self._skip(other, why)
         left, self.route = self.route, route
         self._tried.add(route)
         return left
 
     def end(self) -> None:
-        """Tell which routes that were left could not have taken the step."""
+        """Tell of the routes that are left why none of them can take the step."""
         for route, why in self.candidate().skipped:
-            if route in self._course.unfit:
+            if why not in PASSING:
                 self._skip(route, why)
 
     def _begin(self, route: Route) -> None:
         self.route = route
         self._tried = {route}
 
-    def _all(self) -> list[Route]:
-        requested = self._course.requested
-        return [requested, *reachable(requested, self._course.siblings)]
-
     def _unfit(self, route: Route) -> str | None:
-        """Say why *route* cannot take this step; None: it can."""
-        why = self._course.unfit.get(route)
+        """Say why *route* cannot take this step; None: it can.
+
+        Beside a chain the requested route is not judged by the agent: it fails as it would alone.
+        """
+        course = self._course
+        why = course.unfit.get(route)
         if why is None and self._serves is not None:
+            if route == course.requested and not course.is_chain:
+                return None
             said = self._serves(route)
             why = said if isinstance(said, str) else None if said else "not served"
         return why
@@ -151,3 +156,16 @@ class Walk:
         self.skipped[route] = why
         if self._herald.is_heard:
             self._herald.skipped(route, why)
+
+
+def choose_start(course: Course, degraded: DegradedRoutes, unfit: Unfit) -> Route | None:
+    """Return where a step on *course* starts; None where no route can take it."""
+    if not course.unfit and not course.is_chain:
+        return degraded.healthy(course.requested, course.siblings, unfit)
+    fit = [route for route in _routes_of(course) if unfit(route) is None]
+    # Failing an available one it is the first, degraded as it is.
+    return next(filter(degraded.is_available, fit), fit[0] if fit else None)
+
+
+def _routes_of(course: Course) -> list[Route]:
+    return [course.requested, *reachable(course.requested, course.siblings)]

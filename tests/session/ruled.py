@@ -82,6 +82,13 @@ class Run:
             given, clock=self.clock, policy=RetryPolicy(jitter=0.0), on_event=self.events.append
         )
 
+    @classmethod
+    def following(cls, environ: Mapping[str, str]) -> Run:
+        """Return one whose middleware follows *environ*."""
+        run = cls(FallbackConfig(fallback_models_by_model={}))
+        run.engine = Sidestep.from_env(environ, clock=run.clock, on_event=run.events.append)
+        return run
+
     def take(self, asked: str = "coding", **options: Any) -> Step:
         """Return a step that was taken to its end."""
         step = self.engine.step(asked, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from sidestep import (
     Route,
 )
 from sidestep.session.need import Needs
+from sidestep.session.plan import Plan
 from sidestep.session.plan_source import load_plan
 
 from .ruled import A, Answer, B, C, Run, read, rule
@@ -320,6 +322,18 @@ def test_a_conversation_that_a_tool_holds_outside_the_boundary_fails_closed() ->
     assert run.agent.asked == []
 
 
+def mapped(siblings: Mapping[Route, list[Route]], **providers: Mapping[str, object]) -> Plan:
+    """Return the plan of a map of siblings that says something of its providers."""
+    config = {
+        "fallbackModelsByModel": siblings,
+        "maxUpstreamRetryAttempts": 0,
+        "providers": providers,
+    }
+    plan = load_plan({"SIDESTEP_FALLBACK_CONFIG": json.dumps(config)})
+    assert plan is not None
+    return plan
+
+
 SMALL, ABROAD = {"contextWindow": 8_192}, {"boundary": "us"}
 LONG, AT_HOME = Needs(tokens=10_000), Needs(boundary="eu")
 TOO_LONG = "about 10000 tokens do not fit into its 8192"
@@ -349,14 +363,9 @@ SIZED = [
 
 
 def sized_run(sized: Sized) -> Run:
-    config = {
-        "fallbackModelsByModel": sized.siblings,
-        "maxUpstreamRetryAttempts": 0,
-        "providers": {B.provider: sized.said, C.provider: {"boundary": "eu"}},
-    }
-    plan = load_plan({"SIDESTEP_FALLBACK_CONFIG": json.dumps(config)})
-    assert plan is not None
-    return Run(plan, {A: Answer(429)})
+    home = {"boundary": "eu"}
+    providers = {A.provider: home, B.provider: sized.said, C.provider: home}
+    return Run(mapped(sized.siblings, **providers), {A: Answer(429)})
 
 
 @pytest.mark.parametrize("sized", SIZED, ids=lambda sized: sized.id)
@@ -384,3 +393,156 @@ def test_nor_does_it_start_there(sized: Sized) -> None:
     run.take(str(A), needs=sized.needs)
 
     assert run.agent.asked == [sized.asked[-1]]
+
+
+BOUNDARIES = [
+    pytest.param({A.provider: "eu"}, [A], {}, id="it is inside"),
+    pytest.param(
+        {A.provider: "us", C.provider: "eu"}, [C],
+        {A: NOT_HERE, B: "its boundary is said nowhere, and the step must stay in 'eu'"},
+        id="it is outside",
+    ),
+    pytest.param(
+        {C.provider: "eu"}, [C],
+        dict.fromkeys((A, B), "its boundary is said nowhere, and the step must stay in 'eu'"),
+        id="nobody says where it is",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("boundaries", "asked", "skipped"), BOUNDARIES)
+def test_where_its_data_must_stay_the_route_that_was_asked_for_is_passed_over_as_well(
+    boundaries: dict[str, str], asked: list[Route], skipped: dict[Route, str]
+) -> None:
+    run = Run(mapped({A: [B, C]}, **{name: {"boundary": b} for name, b in boundaries.items()}))
+
+    step = run.take(A, needs=AT_HOME)
+
+    assert run.agent.asked == asked
+    assert step.skipped == skipped
+
+
+@pytest.mark.parametrize("siblings", [{A: [B]}, {}], ids=["a sibling outside", "no sibling"])
+def test_where_nothing_is_inside_no_data_leaves(siblings: dict[Route, list[Route]]) -> None:
+    run = Run(mapped(siblings, **{B.provider: {"boundary": "us"}}))
+
+    with pytest.raises(FallbackExhausted, match="said nowhere"):
+        run.take(A, needs=AT_HOME)
+
+    assert run.agent.asked == []
+
+
+@pytest.mark.parametrize("boundary", ["eu", None], ids=["inside", "nobody says where it is"])
+def test_without_a_configuration_a_step_stays_inside_as_well(boundary: str | None) -> None:
+    about = {"boundary": boundary} if boundary else {"contextWindow": 9}
+    run = Run.following({"SIDESTEP_PROVIDERS": json.dumps({A.provider: about})})
+
+    if boundary:
+        run.take(A, needs=AT_HOME)
+    else:
+        with pytest.raises(FallbackExhausted, match="said nowhere"):
+            run.take(A, needs=AT_HOME)
+
+    assert run.agent.asked == ([A] if boundary else [])
+
+
+# Who asks whom, before anything is sent.
+
+
+def no_key(route: Route) -> bool | str:
+    return True if route == C else "KEY is not set"
+
+
+def test_the_head_of_a_chain_that_cannot_be_asked_is_passed_over() -> None:
+    run = Run(rule(A, B, C))
+
+    step = run.take(serves=no_key)
+
+    assert run.agent.asked == [C]
+    assert step.skipped == dict.fromkeys((A, B), "KEY is not set")
+
+
+@pytest.mark.parametrize(
+    "about", [{}, {"capabilities": ["images"]}], ids=["nothing is said", "a sibling is unfit"]
+)
+def test_a_route_that_a_map_is_asked_for_fails_by_itself(about: dict[str, object]) -> None:
+    run = Run(mapped({A: [B, C]}, **{B.provider: about}), {A: Answer(401)})
+
+    with pytest.raises(Answer):
+        run.take(A, needs=NEEDS_TOOLS, serves=no_key)
+
+    assert run.agent.asked == [A]
+
+
+STUCK = [
+    pytest.param(mapped({A: [B]}), A, id="map"),
+    pytest.param(mapped({A: [B], B: [A]}), A, id="two-way map"),
+    pytest.param(rule(A, B), "coding", id="rules"),
+]
+
+
+@pytest.mark.parametrize(("plan", "asked"), STUCK)
+def test_a_sibling_that_cannot_be_asked_is_told_where_none_is_left(
+    plan: str | Plan, asked: str
+) -> None:
+    run = Run(plan, {A: Answer(503)})
+
+    with pytest.raises(Answer) as caught:
+        run.take(asked, serves=lambda route: route == A or "KEY is not set")
+
+    assert run.skipped == [(B, "KEY is not set")]
+    assert f"passed over: {B}, for KEY is not set" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("status", [400, 401], ids=str)
+def test_a_sibling_is_not_told_of_where_the_failure_would_not_move_to_it(status: int) -> None:
+    run = Run(mapped({A: [B]}), {A: Answer(status)})
+
+    with pytest.raises(Answer):
+        run.take(A, serves=lambda route: route == A)
+
+    assert run.skipped == []
+
+
+def test_healthy_is_where_a_step_would_start() -> None:
+    run = Run(rule(A, f'{C} boundary = "eu"', more='boundary = "eu"'))
+
+    assert run.engine.healthy("coding") == C
+    assert run.take().route == C
+
+
+def test_a_route_that_is_asked_for_by_its_own_name_is_degraded_for_the_chains_as_well() -> None:
+    run = Run(rule(A, B), {A: Answer(503)})
+
+    with pytest.raises(Answer, match="503"):
+        run.take(A)
+
+    assert run.engine.degraded.snapshot() == {A: 60.0}
+    assert run.take().route == B
+
+
+def test_a_conversation_that_stays_says_why_what_was_asked_for_is_passed_over() -> None:
+    run = Run(rule(A, B))
+
+    step = run.take(past=Past(tools_run=("write",), route=B))
+
+    assert step.route == B
+    assert step.skipped == {A: "the tool 'write' had run and is not in `idempotentTools`"}
+
+
+@pytest.mark.parametrize("where", ["check_move", "count"])
+def test_a_sibling_that_is_degraded_meanwhile_is_not_moved_to(where: str) -> None:
+    run = Run(rule(A, f"{B} context_window_tokens = 100", C), {A: Answer(503)})
+
+    async def check_move() -> None:
+        run.engine.degraded.degrade(B, cooldown=60)
+
+    async def count(_: Route) -> int:
+        run.engine.degraded.degrade(B, cooldown=60)
+        return 50
+
+    hook: Any = {"check_move": check_move} if where == "check_move" else {"count": count}
+    step = run.take(needs=Needs(tokens=99), **hook)
+
+    assert run.agent.asked == [A, C]
+    assert step.skipped == {B: "degraded"}

@@ -10,6 +10,7 @@ import pytest
 
 from sidestep import FallbackConfig, FallbackExhausted, FallbackUnsafe, Past, Route, Text
 from sidestep.provider.part import Conversation, Message, ToolCall
+from sidestep.session import hooks
 from sidestep.session.need import Counted, Needs
 from sidestep.session.plan_source import map_plan
 
@@ -175,9 +176,21 @@ def test_a_map_of_siblings_passes_over_one_that_lacks_what_the_step_needs() -> N
 def test_past_the_deadline_a_count_is_not_waited_for() -> None:
     run = Run(rule(SMALL))
 
-    run.take(needs=Needs(tokens=99), count=_forever, deadline=1e-9)
+    with pytest.raises(TimeoutError, match="has passed before its first attempt"):
+        run.take(needs=Needs(tokens=99), count=_forever, deadline=1e-9)
 
+    assert run.agent.asked == []
+
+
+def test_past_the_deadline_a_count_at_a_swap_is_not_waited_for_either() -> None:
+    run = Run(rule(A, SMALL_TOO), {A: Answer(503)})
+
+    with pytest.raises(TimeoutError, match="1 attempt failed") as caught:
+        run.take(needs=Needs(tokens=99), count=_forever, deadline=0.05)
+
+    assert isinstance(caught.value.__cause__, Answer)
     assert run.agent.asked == [A]
+    assert run.engine.degraded.snapshot() == {A: 60.0}
 
 
 def test_a_step_that_is_cancelled_while_it_counts_has_ended() -> None:
@@ -191,6 +204,47 @@ def test_a_step_that_is_cancelled_while_it_counts_has_ended() -> None:
 
     assert anyio.run(cancelled)
     assert "ended" in repr(step)
+
+
+SAID: list[Any] = [-1, True, 1.5, float("nan"), "many", 10**400, [100]]
+
+
+@pytest.mark.parametrize("said", SAID, ids=repr)
+def test_what_is_no_number_of_tokens_is_no_count(
+    said: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = Run(rule(SMALL, C))
+
+    async def count(_: Route) -> Any:
+        return said
+
+    step = run.take(needs=Needs(tokens=101), count=count)
+
+    assert step.skipped == {A: "about 101 tokens do not fit into its 100"}
+    assert f"`count` gave no number of tokens for {A}, but" in caplog.text
+    assert len(caplog.text) < 1_000
+
+
+def test_a_count_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "_COUNTING", 0.0)
+    run = Run(rule(SMALL))
+
+    run.take(needs=Needs(tokens=99), count=_forever)
+
+    assert run.agent.asked == [A]
+
+
+def test_a_step_that_is_cancelled_while_a_sibling_counts_has_degraded_its_route() -> None:
+    run = Run(rule(A, SMALL_TOO), {A: Answer(503)})
+    step = run.engine.step("coding", needs=Needs(tokens=99), count=_forever)
+
+    async def cancelled() -> bool:
+        with anyio.move_on_after(0.05) as scope:
+            await step.run(lambda attempt: run.agent.call(attempt.route))
+        return scope.cancelled_caught
+
+    assert anyio.run(cancelled)
+    assert run.engine.degraded.snapshot() == {A: 60.0}
 
 
 async def _forever(_: Route) -> int:
