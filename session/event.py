@@ -6,15 +6,13 @@ numbers the steps of one `Sidestep`, from 1; ``attempt`` numbers the attempts of
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..provider.delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.failure import Failure
-
-_logger = logging.getLogger("sidestep")
+from .mishap import log_raised
 
 if TYPE_CHECKING:
     from ..provider.part import Output, ToolState
@@ -271,7 +269,7 @@ def notify(listener: Listener, event: Event) -> None:
     try:
         listener(event)
     except Exception:
-        _logger.exception("`on_event` raised on %s", type(event).__name__)
+        log_raised(f"`on_event` raised on {type(event).__name__}")
 
 
 def to_json(event: Event) -> dict[str, Any]:

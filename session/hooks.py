@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from .mishap import log_raised
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -53,7 +55,7 @@ class Hooks:
             try:
                 said: object = await self._count(route)
             except Exception:
-                _logger.exception("`count` raised for %s", route)
+                log_raised(f"`count` raised for {route}")
                 return None
             if said is None or (type(said) is int and 0 <= said <= _MOST):
                 return said
@@ -68,5 +70,5 @@ class Hooks:
         try:
             return self._repair(failure)
         except Exception:
-            _logger.exception("`repair` raised after %s", failure.kind)
+            log_raised(f"`repair` raised after {failure.kind}")
             return None

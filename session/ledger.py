@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, SupportsFloat
 from ..provider.part import Usage
 from .budget import Budget
 from .cost import Cost
+from .mishap import log_raised
 from .price import Prices
 from .setting import number, shown
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ..provider.route import Route
     from .clock import Clock
     from .price import Price
-
-_logger = logging.getLogger("sidestep")
 
 
 @dataclass(slots=True)
@@ -203,7 +201,7 @@ class Ledger:
         try:
             told = self._price(route, usage)
         except Exception:
-            _logger.exception("`price` raised on %s", route)
+            log_raised(f"`price` raised on {route}")
             return None
         money = _money(told)
         if money is None and told is not None:

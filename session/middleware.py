@@ -23,6 +23,7 @@ from .error import StepFailed
 from .hooks import Hooks
 from .journal import VARIABLE as JOURNAL_VARIABLE
 from .journal import Journal
+from .mishap import log_raised
 from .plan import Course, entry_at
 from .plan_source import map_plan, providers_of
 from .retry import RetryPolicy
@@ -303,7 +304,7 @@ class Sidestep:
         try:
             return self._classify(exc)
         except Exception:
-            _logger.exception("`classify` raised on %s", type(exc).__name__)
+            log_raised(f"`classify` raised on {type(exc).__name__}")
             return None
 
 

@@ -1,0 +1,18 @@
+"""What a function of the agent's own raised, put in the log without its keys."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+from ..provider.secret import masked
+
+_logger = logging.getLogger("sidestep")
+
+
+def log_raised(told: str) -> None:
+    """Log *told* and the traceback of the exception in hand, with what looks like a key masked.
+
+    The traceback is text, since an exception's own words would be printed as they are.
+    """
+    _logger.error("%s", masked(f"{told}\n{traceback.format_exc().rstrip()}"), stacklevel=2)
