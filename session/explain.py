@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -21,6 +20,7 @@ from .console import printable
 from .decision import Retry, Standing, Stop, Swap, decide
 from .event import failure_to_json
 from .middleware import Sidestep
+from .step import seconds_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ..provider.wire import Decoder
     from .config import FallbackConfig
     from .decision import Decision
+    from .plan import Plan
 
 _CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "model_length"})
 """The words of all wires for an answer that reached its longest length."""
@@ -66,7 +67,10 @@ def explain(
     keys = [environ.get(each.api_key_env or "", "") for each in known.values()]
     outcome.failure.message = without_keys(outcome.failure.message, keys)
     outcome.failure.because = outcome.failure.because or _fact(outcome, recorded, decoder)
-    decided = _decided(outcome.failure, middleware, route)
+    sibling, chain = _sibling(middleware.plan, route)
+    if chain is not None:
+        assumed.append(f"a step that asks for {chain!r}")
+    decided = _decided(outcome.failure, middleware, sibling)
     return _described(outcome) | decided | {"assumed": assumed}
 
 
@@ -121,18 +125,28 @@ def _described(outcome: Outcome) -> dict[str, Any]:
     return told | {"delivered": outcome.has_shown, "because": failure.because}
 
 
-def _decided(failure: Failure, middleware: Sidestep, route: Route | None) -> dict[str, Any]:
+def _sibling(plan: Plan | None, route: Route | None) -> tuple[Route | None, str | None]:
+    """Return where a step goes from *route*, and the chain that it has to ask for; None: none."""
+    if plan is None or route is None:
+        return (None if plan is None else _ELSEWHERE), None
+    holding = [
+        name for name, chain in plan.chains.items() if route in (entry.route for entry in chain)
+    ]
+    for asked in (route, *holding):
+        course = plan.course(asked)
+        for sibling in course.siblings.get(route, ()):
+            if sibling not in course.unfit:
+                return sibling, None if asked == route else asked
+    return None, None
+
+
+def _decided(failure: Failure, middleware: Sidestep, sibling: Route | None) -> dict[str, Any]:
     config, limits = middleware.config, middleware.limits
-    siblings = config.fallback_models_by_model if config else {}
-    sibling = (siblings.get(route) or (None,))[0] if route else _ELSEWHERE
-    resets_in = None
-    if failure.reset_at is not None:
-        resets_in = (failure.reset_at - datetime.now(UTC)).total_seconds()
     first = Standing(
         backoff=middleware.policy.first,
-        sibling=sibling if config else None,
+        sibling=sibling,
         sibling_is_healthy=True,
-        resets_in=resets_in,
+        resets_in=seconds_until(failure.reset_at),
     )
     at_first = decide(failure, first, limits)
     is_again = isinstance(decide(failure, replace(first, retries=1), limits), Retry)

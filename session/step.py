@@ -329,7 +329,7 @@ class Step:
             # Where it may not move, retries here are all there is.
             sibling_is_healthy=candidate.is_available and self._pin is None,
             is_probe=attempt._probe is not None,
-            resets_in=_seconds_until(failure.reset_at),
+            resets_in=seconds_until(failure.reset_at),
             repair=None
             if is_last or attempt.tool
             else self._hooks.change_for(failure, attempt.route),
@@ -412,7 +412,8 @@ def _describe(error: BaseException) -> str:
         return name
 
 
-def _seconds_until(instant: datetime | None) -> float | None:
+def seconds_until(instant: datetime | None) -> float | None:
+    """Return the seconds from now to *instant*, below 0 once that is past."""
     if instant is None:
         return None
     zoned = instant if instant.tzinfo else instant.replace(tzinfo=UTC)

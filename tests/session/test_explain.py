@@ -355,6 +355,66 @@ def test_what_follows_is_told_in_a_sentence(status: int, body: bytes, why: str) 
     assert explain(recorded, environ, route=Route("groq/x"))["why"] == why
 
 
+RULES = """
+[[rules]]
+task_class = "here"
+boundary = "eu"
+candidates = [
+    {provider = "zai", model = "x", boundary = "eu"},
+    {provider = "openai", model = "x", boundary = "us"},
+    {provider = "mistral", model = "x", boundary = "eu"},
+]
+[[rules]]
+task_class = "anywhere"
+candidates = [{provider = "groq", model = "x"}, {provider = "zai", model = "x"}]
+"""
+NUMBERED = {
+    f"MODEL_{prefix}{name}": value
+    for prefix in ("", "FALLBACK_1_", "FALLBACK_2_")
+    for name, value in {
+        "BASE_URL": f"http://model.example/{prefix}v1",
+        "API_KEY": "k",
+        "FAST": "x",
+    }.items()
+}
+HINT = {"SIDESTEP_HINT": "zai:glm-5.2,anthropic:claude-opus-4-8"}
+
+
+@pytest.mark.parametrize(
+    ("environ", "route", "sibling", "assumed"),
+    [
+        pytest.param(HINT, "zai/glm-5.2", "anthropic/claude-opus-4-8", None, id="a hint"),
+        pytest.param(HINT, "anthropic/claude-opus-4-8", None, None, id="the end of a hint"),
+        pytest.param(HINT, "openai/x", None, None, id="not in the hint"),
+        pytest.param(
+            {"SIDESTEP_HINT": "zai,openai"}, "zai/x", "openai/x", None, id="a hint without models"
+        ),
+        pytest.param(NUMBERED, "primary/x", "fallback-1/x", "fast", id="numbered variables"),
+        pytest.param(NUMBERED, "fallback-1/x", "fallback-2/x", "fast", id="from a fallback"),
+        pytest.param(NUMBERED, "fallback-2/x", None, None, id="the last fallback"),
+        pytest.param(
+            {"SIDESTEP_ROUTING_RULES": RULES}, "zai/x", "mistral/x", "here",
+            id="rules, past a candidate across the boundary",
+        ),
+        pytest.param(
+            {"SIDESTEP_ROUTING_RULES": RULES}, "groq/x", "zai/x", "anywhere", id="a later rule"
+        ),
+        pytest.param({"SIDESTEP_ROUTING_RULES": RULES}, "openai/y", None, None, id="in no rule"),
+    ],
+)  # fmt: skip
+def test_a_sibling_is_found_however_it_was_said(
+    environ: Mapping[str, str], route: str, sibling: str | None, assumed: str | None
+) -> None:
+    recorded = Recorded.parse(b"", provider=Route(route).provider, status=503)
+
+    found = explain(recorded, environ, route=Route(route))
+
+    assert found["swap"] is (sibling is not None)
+    assert sibling is None or f"then moved to {sibling};" in found["why"]
+    asked = [each for each in found["assumed"] if each.startswith("a step that asks for")]
+    assert asked == ([] if assumed is None else [f"a step that asks for {assumed!r}"])
+
+
 @pytest.mark.parametrize(
     "key",
     [
