@@ -40,7 +40,7 @@ class CallAssembler:
     """Put the fragments of calls together.
 
     A fragment belongs to the call of its ``index``; without one to that of its ``id``; without
-    either to the last. Some servers number every call 0, so that another name begins another
+    either to the last, as does one with an ``id`` that is new and no name. Some servers number every call 0, so that another name begins another
     call, and so does the same after whole arguments, unless the id is the same as well; some
     change the id within a call, and repeat its name.
 
@@ -51,6 +51,7 @@ class CallAssembler:
     def __init__(self) -> None:
         self.calls: list[Call] = []
         self._at: dict[int, Call] = {}
+        self._of: dict[str, Call] = {}  # by each id that a fragment of it had
 
     def add(self, fragment: object) -> Iterator[Delta]:
         """Take one fragment; tell when it begins a call that can be named."""
@@ -60,11 +61,11 @@ class CallAssembler:
         if not (function or proof or "id" in fields):
             return
         id_, name = string(fields.get("id")), string(function.get("name"))
-        call = self._call(fields.get("index"), id_, name)
-        call.signature = string(proof.get("thought_signature")) or call.signature
         arguments = function.get("arguments")
         if isinstance(arguments, dict):
             arguments = write_json(arguments).decode()
+        call = self._call(fields.get("index"), id_, name, says_more=bool(arguments))
+        call.signature = string(proof.get("thought_signature")) or call.signature
         if arguments and isinstance(arguments, str) and not self._is_known(call, name, arguments):
             call.pieces.append(arguments)
         if name and not call.name:
@@ -93,19 +94,26 @@ class CallAssembler:
             if call.input is not None
         ]
 
-    def _call(self, index: object, id_: str, name: str) -> Call:
+    def _call(self, index: object, id_: str, name: str, *, says_more: bool) -> Call:
         if isinstance(index, int):
             call = self._at.get(index)
-        elif id_:
-            call = next((call for call in self.calls if call.id == id_), None)
         else:
-            call = self.calls[-1] if self.calls else None
+            call = self._of.get(id_) or self._last(id_, name, says_more=says_more)
         if call is None or self._begins_another(call, id_, name):
             call = Call()
             self.calls.append(call)
             if isinstance(index, int):
                 self._at[index] = call
+        if id_:
+            self._of[id_] = call
         return call
+
+    def _last(self, id_: str, name: str, *, says_more: bool) -> Call | None:
+        """Return the last call, unless a fragment with a new id cannot go on with it."""
+        last = self.calls[-1] if self.calls else None
+        if last is None or not id_:
+            return last
+        return None if name or (says_more and last.is_whole) else last
 
     @staticmethod
     def _is_known(call: Call, name: str, arguments: str) -> bool:

@@ -119,6 +119,30 @@ ASSEMBLED = [
         [("1", {"a": 1})],
         id="no index, no id on what follows",
     ),
+    *(
+        pytest.param(
+            [fragment('{"a"', id="1", **READ), fragment(":1", id="2", **nameless), *rest],
+            [("1", {"a": 1})],
+            id=f"no index, an id that changes, {named}",
+        )
+        for named, nameless, rest in (
+            ("no name", {}, [fragment("}", id="3")]),
+            ("an empty name", {"name": ""}, [fragment("}", id="3", name="")]),
+            ("which then stays", {}, [fragment("}", id="2"), fragment("", id="4")]),
+            ("and then is none", {}, [fragment("}")]),
+        )
+    ),
+    pytest.param(
+        [
+            fragment('{"a"', id="1", **READ),
+            fragment(":1}", id="2"),
+            fragment('{"b"', id="3", **READ),
+            fragment(":2}", id="4"),
+            fragment("", id="1"),
+        ],
+        [("1", {"a": 1}), ("3", {"b": 2})],
+        id="no index, two calls whose ids change",
+    ),
     pytest.param(
         [
             fragment('{"a":1}', index=0, id="1", **READ),
@@ -249,6 +273,17 @@ def test_what_a_gemini_signs_of_a_call_is_kept(
     read(reader, [*(calls(f) for f in fragments), chunk("tool_calls")])
 
     assert [p.signature for p in reader.parts if isinstance(p, ToolCall)] == signatures
+
+
+def test_a_second_call_without_a_name_is_malformed() -> None:
+    reader = decoder()
+    read(reader, [calls(fragment("{}", id="1", **READ), fragment("{}", id="2"))])
+    read(reader, [chunk("tool_calls")])
+
+    with pytest.raises(ProviderError) as caught:
+        reader.end()
+
+    assert caught.value.failure.kind is FailureKind.TOOL_CALL_MALFORMED
 
 
 def test_a_call_without_an_id_gets_one() -> None:
