@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import pytest
@@ -14,6 +15,8 @@ import pytest
 import sidestep
 from sidestep import (
     ContextOverflow,
+    Failure,
+    FailureKind,
     FallbackConfig,
     FallbackExhausted,
     FallbackUnsafe,
@@ -26,6 +29,9 @@ from sidestep import (
 from sidestep.session.event import Event
 
 from ..virtual import VirtualClock
+
+if TYPE_CHECKING:
+    from sidestep.session.plan import Course, Plan
 
 A, B, C = Route("openrouter/x"), Route("anthropic/x"), Route("gemini/x")
 TWO_WAY = {A: (B,), B: (A,)}
@@ -742,3 +748,140 @@ async def test_a_step_can_be_run_as_one_expression(clock: VirtualClock) -> None:
 
     assert await step.run(lambda attempt: agent.call(attempt.route)) == "hello"
     assert step.route == B
+
+
+# What an agent's own code must not be able to break.
+
+
+class Wordless(Exception):
+    """An exception that cannot tell itself."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
+async def test_an_exception_that_cannot_tell_itself_ends_a_step_as_any_other(
+    clock: VirtualClock,
+) -> None:
+    events: list[Event] = []
+    step = middleware(clock).step(A, on_event=events.append)
+
+    with pytest.raises(Wordless):
+        await take(step, Agent({A: [Wordless()]}).call)
+
+    assert isinstance(events[-1], sidestep.StepEnded)
+    assert events[-1].error == "Wordless"
+
+
+async def test_an_instant_without_a_time_zone_is_taken_as_utc(clock: VirtualClock) -> None:
+    later = datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=600)
+    failure = Failure(kind=FailureKind.QUOTA, message="", status=402, reset_at=later)
+    engine = Sidestep(
+        FallbackConfig(fallback_models_by_model=TWO_WAY), clock=clock, classify=lambda _: failure
+    )
+
+    with pytest.raises(FallbackExhausted):
+        await take(engine.step(A), Agent({A: [Answer(1)], B: [Answer(1)]}).call)
+
+    assert all(540 < seconds <= 600 for seconds in engine.degraded.snapshot().values())
+
+
+async def test_a_failure_that_is_named_twice_is_one_of_each_route(clock: VirtualClock) -> None:
+    busy = Failure(kind=FailureKind.QUOTA, message="", status=402)
+    engine = Sidestep(
+        FallbackConfig(fallback_models_by_model={A: (B,)}), clock=clock, classify=lambda _: busy
+    )
+    step = engine.step(A)
+
+    with pytest.raises(FallbackExhausted):
+        await take(step, Agent({A: [Answer(1)], B: [Answer(1)]}).call)
+
+    assert [attempt.failure and attempt.failure.route for attempt in step.attempts] == [A, B]
+    assert busy.route is None
+
+
+class Cancelled(Exception):
+    """What an SDK may make of a cancellation."""
+
+
+async def sdk_call(_: object) -> str:
+    try:
+        await anyio.sleep_forever()
+    except anyio.get_cancelled_exc_class():
+        raise Cancelled from None
+    return "never"
+
+
+async def test_an_error_that_an_sdk_makes_of_the_deadline_is_no_fault_of_the_route() -> None:
+    engine = Sidestep(FallbackConfig(fallback_models_by_model=TWO_WAY))
+    step = engine.step(A, deadline=0.01)
+
+    with pytest.raises(TimeoutError, match="deadline") as caught:
+        await take(step, sdk_call)
+
+    assert isinstance(caught.value.__cause__, Cancelled)
+    assert [attempt.route for attempt in step.attempts] == [A]
+    assert engine.degraded.snapshot() == {}
+
+
+async def test_an_error_that_an_sdk_makes_of_a_cancellation_is_no_fault_of_the_route() -> None:
+    engine = Sidestep(FallbackConfig(fallback_models_by_model=TWO_WAY), classify=as_overloaded)
+    step = engine.step(A)
+
+    with anyio.move_on_after(0.01) as scope:
+        await take(step, sdk_call)
+
+    assert scope.cancelled_caught
+    assert [attempt.route for attempt in step.attempts] == [A]
+    assert engine.degraded.snapshot() == {}
+
+
+def as_overloaded(_: Exception) -> FailureKind:
+    return FailureKind.OVERLOADED
+
+
+async def test_a_probe_that_its_step_leaves_open_is_given_back(clock: VirtualClock) -> None:
+    engine = middleware(clock, max_upstream_retry_attempts=0)
+    engine.degraded.degrade(A, cooldown=60)
+    clock.now += 60
+
+    async def check_move() -> None:
+        raise KeyError("the store")
+
+    step = engine.step(A, check_move=check_move)
+    with pytest.raises(KeyError):
+        await take(step, Agent({A: [Answer(503)]}).call)
+    clock.now += 60
+
+    assert engine.degraded.is_available(A)
+    assert step.attempts, "the agent keeps it"
+
+
+async def test_providers_of_a_configuration_that_switches_itself_off_are_still_known() -> None:
+    config = {
+        "fallbackModelsByModel": {A: B},
+        "maxFallbackAttempts": 0,
+        "providers": {"anthropic": {"baseUrl": "http://proxy.internal"}},
+    }
+    engine = Sidestep.from_env({"SIDESTEP_FALLBACK_CONFIG": json.dumps(config)})
+
+    assert engine.config is None
+    assert engine.providers["anthropic"].base_url == "http://proxy.internal"
+
+
+async def test_what_is_known_of_an_older_configuration_is_not_kept_for_a_newer_one() -> None:
+    """Another thread may take the new one over while this one works out a course of the old."""
+    engine = Sidestep(FallbackConfig(fallback_models_by_model={A: (B,)}))
+    older = cast("Plan", engine.plan)
+    newer = FallbackConfig(fallback_models_by_model={A: (C,)})
+
+    class Slow:
+        def course(self, asked: str) -> Course:
+            engine._take(newer)
+            return older.course(asked)
+
+    engine._known = cast("Plan", Slow()), {}
+    engine.healthy(A)
+    engine.degraded.degrade(A, cooldown=60)
+
+    assert engine.healthy(A) == C
