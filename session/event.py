@@ -268,7 +268,7 @@ def notify(listener: Listener, event: Event) -> None:
     """Hand *event* to *listener*; what that raises is logged, since it must not end a turn."""
     try:
         listener(event)
-    except Exception:
+    except Exception:  # noqa: BLE001 - it is logged
         log_raised(f"`on_event` raised on {type(event).__name__}")
 
 

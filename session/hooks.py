@@ -54,7 +54,7 @@ class Hooks:
         with anyio.move_on_after(_COUNTING):
             try:
                 said: object = await self._count(route)
-            except Exception:
+            except Exception:  # noqa: BLE001 - it is logged
                 log_raised(f"`count` raised for {route}")
                 return None
             if said is None or (type(said) is int and 0 <= said <= _MOST):
@@ -69,6 +69,6 @@ class Hooks:
         self._repaired.add(route)
         try:
             return self._repair(failure)
-        except Exception:
+        except Exception:  # noqa: BLE001 - it is logged
             log_raised(f"`repair` raised after {failure.kind}")
             return None

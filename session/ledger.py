@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ..provider.route import Route
     from .clock import Clock
     from .price import Price
+
+_logger = logging.getLogger("sidestep")
 
 
 @dataclass(slots=True)
@@ -200,7 +203,7 @@ class Ledger:
             return 0.0
         try:
             told = self._price(route, usage)
-        except Exception:
+        except Exception:  # noqa: BLE001 - it is logged
             log_raised(f"`price` raised on {route}")
             return None
         money = _money(told)

@@ -303,7 +303,7 @@ class Sidestep:
             return None
         try:
             return self._classify(exc)
-        except Exception:
+        except Exception:  # noqa: BLE001 - it is logged
             log_raised(f"`classify` raised on {type(exc).__name__}")
             return None
 
