@@ -92,7 +92,8 @@ class PlanReader:
         if text and not text.isspace():
             return text
         others = (RULES_VARIABLE, HINT_VARIABLE, *_FIRST_NUMBERED, *self._reads)
-        return (text, *map(self._environ.get, others))
+        # A numbered entry may come behind any gap: that more is set than before tells of it.
+        return (text, len(self._environ), *map(self._environ.get, others))
 
     def _read_again(self) -> bool:
         sources = find_sources(self._environ)

@@ -247,6 +247,16 @@ def test_a_way_that_is_left_empty_hides_no_other(
             {"MODEL_FALLBACK_3_BASE_URL": "http://h", "MODEL_FALLBACK_3_BALANCED": "x"},
             id="one more fallback",
         ),
+        pytest.param(
+            _by_numbers("http://h")[1],
+            {"MODEL_FALLBACK_4_BASE_URL": "http://h", "MODEL_FALLBACK_4_BALANCED": "x"},
+            id="one more fallback, behind a gap",
+        ),
+        pytest.param(
+            _by_numbers("http://h")[1],
+            {"MODEL_FALLBACK_90_BASE_URL": "http://h", "MODEL_FALLBACK_90_BALANCED": "x"},
+            id="one more fallback, behind a wide gap",
+        ),
     ],
 )  # fmt: skip
 def test_a_plan_is_made_again_when_what_it_was_read_from_changes(
@@ -281,6 +291,19 @@ def test_nothing_is_read_again_while_nothing_has_changed(
     monkeypatch.setattr(source, "find_sources", lambda _: pytest.fail("read again"))
 
     assert [reader.has_changed(), reader.has_changed()] == [False, False]
+    assert reader.plan is plan is not None
+
+
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_variable_that_no_plan_depends_on_leaves_the_plan_as_it_is(way: Any) -> None:
+    environ = way("http://h")[1]
+    reader = PlanReader(environ)
+    reader.has_changed()
+    plan = reader.plan
+
+    environ["HOUSE_COLOUR"] = "green"
+
+    assert reader.has_changed() is False
     assert reader.plan is plan is not None
 
 
