@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 
 from ..provider.failure import Failure, FailureKind
+from ..provider.secret import masked
 from .attempt import Attempt
 from .decision import (
     Limits,
@@ -407,7 +408,7 @@ class Step:
 def _describe(error: BaseException) -> str:
     name = type(error).__name__
     try:
-        return f"{name}: {error}"
+        return masked(f"{name}: {error}")
     except Exception:  # noqa: BLE001 - an agent's own, whose words it cannot tell itself
         return name
 

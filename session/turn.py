@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ..provider.part import Conversation, Message, Settings, Text, ToolCall
+from ..provider.secret import masked
 from .bill import Bill
 from .error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
 from .event import Compacted, TurnEnded, notify
@@ -199,7 +200,7 @@ class Session:
             await self._begin(prompt)
             await self._steps_in_time(progress, deadline_at)
         except BaseException as exc:
-            error = {"class": type(exc).__name__, "message": str(exc)}
+            error = {"class": type(exc).__name__, "message": masked(str(exc))}
             # What was answered is shown, also where it could not be kept.
             text = progress.text if isinstance(exc, StoreError) else ""
             self._end_turn(TurnEnded(text, progress.route, self.route, error))
