@@ -38,7 +38,7 @@ class Bug(Exception):
 class BrokenStore(MemoryStore):
     """A store of the agent's own."""
 
-    async def load(self) -> list[Message]:
+    async def load(self) -> dict[int, Message]:
         raise Bug(SAID)
 
 
