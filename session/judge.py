@@ -30,7 +30,10 @@ _DELTAS = (TextDelta, ReasoningDelta, ToolCallStarted, ToolCallEnded)
 
 
 def judge(drill: Drill, turns: Sequence[PlayedTurn]) -> list[str]:
-    """Return what was not as it should be, a sentence each; nothing if the drill passed."""
+    """Return what was not as it should be, a sentence each; nothing if the drill passed.
+
+    One that is about an expectation ends with its key in the drill's file.
+    """
     complaints = [
         f"turn {number}: {complaint}"
         for number, turn in enumerate(turns, 1)
@@ -56,31 +59,36 @@ def _judge_turn(turn: PlayedTurn) -> Iterator[str]:
         return
     error = None if turn.error is None else type(turn.error).__name__
     if error != expect.error:
-        yield f"expected {expect.error or 'an answer'}, got {turn.error or 'an answer'}"
+        wanted = expect.error or "an answer"
+        yield f"expected {wanted}, got {turn.error or 'an answer'} (`expect.error`)"
     answered = None if turn.error or not turn.requests else turn.requests[-1].route
     if answered != expect.answered and error == expect.error:
-        yield f"expected the answer of {expect.answered}, the last request went to {answered}"
+        wanted = f"the answer of {expect.answered}"
+        yield f"expected {wanted}, the last request went to {answered} (`expect.answered`)"
     if expect.text is not None and shown(events) != expect.text:
-        yield f"expected to see {expect.text!r}, saw {shown(events)!r}"
+        yield f"expected to see {expect.text!r}, saw {shown(events)!r} (`expect.text`)"
     received = runs(turn.requests)
     if expect.requests is not None and received != list(expect.requests):
-        yield f"expected the requests {_told(expect.requests)}, received {_told(received)}"
+        wanted = f"the requests {_told(expect.requests)}"
+        yield f"expected {wanted}, received {_told(received)} (`expect.requests`)"
     yield from _waits(expect.waits, turn.requests)
     attempts = sum(isinstance(event, AttemptStarted) for event in events)
     expected = len(turn.requests) if expect.attempts is None else expect.attempts
     if attempts != expected:
-        yield f"expected {expected} attempts, saw {attempts}"
+        yield f"expected {expected} attempts, saw {attempts} (`expect.attempts`)"
     retracted = sum(isinstance(event, PartsRetracted) for event in events)
     if retracted != expect.retracted:
-        yield f"expected {expect.retracted} attempts to be retracted, saw {retracted}"
+        wanted = f"{expect.retracted} attempts to be retracted"
+        yield f"expected {wanted}, saw {retracted} (`expect.retracted`)"
     yield from _tools(expect.tools, events)
     yield from _answered(expect.steps, events)
     repaired = sum(isinstance(event, Repaired) for event in events)
     if repaired != expect.repaired:
-        yield f"expected {expect.repaired} repairs, saw {repaired}"
+        yield f"expected {expect.repaired} repairs, saw {repaired} (`expect.repaired`)"
     left = sum(received.closed_by_client for received in turn.requests)
     if left != expect.left:
-        yield f"expected {expect.left} requests to be closed before their end, saw {left}"
+        wanted = f"{expect.left} requests to be closed before their end"
+        yield f"expected {wanted}, saw {left} (`expect.left`)"
 
 
 def shown(events: Iterable[Event]) -> str:
@@ -100,7 +108,8 @@ def shown(events: Iterable[Event]) -> str:
 def _tools(expected: Mapping[str, int] | None, events: Iterable[Event]) -> Iterator[str]:
     ran = Counter(event.name for event in events if isinstance(event, ToolRunStarted))
     if expected is not None and ran != Counter(expected):
-        yield f"expected the tools {_counted(expected)}, they ran {_counted(ran)}"
+        wanted = f"the tools {_counted(expected)}"
+        yield f"expected {wanted}, they ran {_counted(ran)} (`expect.tools`)"
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -110,7 +119,8 @@ def _counted(counts: Mapping[str, int]) -> str:
 def _answered(expected: Sequence[str] | None, events: Iterable[Event]) -> Iterator[str]:
     answered = [str(e.route) for e in events if isinstance(e, StepEnded) and e.error is None]
     if expected is not None and answered != list(expected):
-        yield f"expected the steps to be answered by {list(expected)}, they were by {answered}"
+        wanted = f"the steps to be answered by {list(expected)}"
+        yield f"expected {wanted}, they were by {answered} (`expect.steps`)"
 
 
 def runs(requests: Iterable[Received]) -> list[tuple[str, int]]:
@@ -150,9 +160,10 @@ def _waits(expected: Sequence[float], requests: Sequence[Received]) -> Iterator[
     ]
     for number, (wait, gap) in enumerate(zip(expected, gaps, strict=False), 1):
         if gap < wait:
-            yield f"expected {wait:g} s before retry {number}, it came after {gap:.2f} s"
+            wanted = f"{wait:g} s before retry {number}"
+            yield f"expected {wanted}, it came after {gap:.2f} s (`expect.waits`)"
     if len(gaps) < len(expected):
-        yield f"expected {len(expected)} retries, received {len(gaps)}"
+        yield f"expected {len(expected)} retries, received {len(gaps)} (`expect.waits`)"
 
 
 def report(drill: Drill, turns: Sequence[PlayedTurn], complaints: Sequence[str]) -> dict[str, Any]:

@@ -195,25 +195,51 @@ async def test_a_strict_drill_refuses_what_the_real_api_refuses(
     [
         pytest.param("", None, id="nothing expected"),
         pytest.param('answered = "anthropic/x"', None, id="what happens"),
-        pytest.param('answered = "openrouter/x"', "the answer of openrouter/x", id="route"),
-        pytest.param('error = "StepFailed"', "expected StepFailed, got an answer", id="error"),
         pytest.param(
-            'answered = "anthropic/x"\ntext = "bye"', "expected to see 'bye'", id="text"
+            'answered = "openrouter/x"', "expected the answer of openrouter/x, the last request "
+            "went to anthropic/x (`expect.answered`)", id="route",
+        ),
+        pytest.param(
+            'error = "StepFailed"', "expected StepFailed, got an answer (`expect.error`)",
+            id="error",
+        ),
+        pytest.param(
+            'answered = "anthropic/x"\ntext = "bye"',
+            "expected to see 'bye', saw 'hello' (`expect.text`)", id="text",
         ),
         pytest.param(
             'answered = "anthropic/x"\nrequests = [["anthropic/x", 1]]',
-            "expected the requests 1 x anthropic/x, received 1 x openrouter/x, 1 x anthropic/x",
-            id="requests",
+            "expected the requests 1 x anthropic/x, received 1 x openrouter/x, 1 x anthropic/x "
+            "(`expect.requests`)", id="requests",
         ),
         pytest.param(
-            'answered = "anthropic/x"\nwaits = [2]', "expected 1 retries, received 0", id="waits"
+            'answered = "anthropic/x"\nwaits = [2]',
+            "expected 1 retries, received 0 (`expect.waits`)", id="waits",
         ),
         pytest.param(
-            'answered = "anthropic/x"\nretracted = 1', "expected 1 attempts to be retracted, saw 0",
-            id="retracted",
+            'answered = "anthropic/x"\nattempts = 3', "expected 3 attempts, saw 2 "
+            "(`expect.attempts`)", id="attempts",
         ),
         pytest.param(
-            'answered = "anthropic/x"\nleft = 1', "expected 1 requests to be closed", id="left"
+            'answered = "anthropic/x"\nretracted = 1', "expected 1 attempts to be retracted, saw 0 "
+            "(`expect.retracted`)", id="retracted",
+        ),
+        pytest.param(
+            'answered = "anthropic/x"\nleft = 1',
+            "expected 1 requests to be closed before their end, saw 0 (`expect.left`)", id="left",
+        ),
+        pytest.param(
+            'answered = "anthropic/x"\nrepaired = 1',
+            "expected 1 repairs, saw 0 (`expect.repaired`)", id="repaired",
+        ),
+        pytest.param(
+            'answered = "anthropic/x"\ntools = {look = 1}',
+            "expected the tools 1 x look, they ran never (`expect.tools`)", id="tools",
+        ),
+        pytest.param(
+            'answered = "anthropic/x"\nsteps = ["openrouter/x"]', "expected the steps to be "
+            "answered by ['openrouter/x'], they were by ['anthropic/x'] (`expect.steps`)",
+            id="steps",
         ),
     ],
 )  # fmt: skip
@@ -229,7 +255,7 @@ async def test_a_drill_of_ones_own_is_judged_by_what_it_expects(
     if complaint is None:
         assert complaints == []
     else:
-        assert any(complaint in each for each in complaints)
+        assert complaints == [f"turn 1: {complaint}"]
 
 
 NUMBERED = """
