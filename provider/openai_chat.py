@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 _NOTHING: tuple[Delta, ...] = ()
 _TAGGING = frozenset({"minimax"})
 """The vendors whose models think inside the content, in a tag at its beginning."""
-_CUT = frozenset({"length", "max_tokens", "model_length"})
-"""The words for an end that leaves something out, so that a call may lack its arguments' end."""
+_CUT = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
+"""The words for an end that leaves something out, so that a call may lack its arguments."""
 
 
 class _Details:
@@ -156,7 +156,7 @@ class Decoder(BaseDecoder):
             raise verdict.odd(value, error, provider=self._provider, wire="openai-chat") from error
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
-        """Judge the stream where the body ended, however it did.
+        """Judge the stream where the body ended; a reason for the end is enough, however it did.
 
         Raises:
             ProviderError: The stream is not whole, or means failure.
@@ -168,8 +168,11 @@ class Decoder(BaseDecoder):
             raise verdict.failed_stop(kind, self._finish)
         if self._refusal:
             raise verdict.failed_stop(FailureKind.REFUSAL, "refusal", "".join(self._refusal))
-        deltas = list(self._calls.close())
-        if self._finish not in _CUT:
+        is_cut = self._finish in _CUT
+        if not (is_clean or is_cut) and self._calls.lacks_arguments:
+            raise verdict.truncated()  # the reason for the end may have come before its time
+        deltas = list(self._calls.end(is_cut=is_cut))
+        if not is_cut:
             for call in self._calls.calls:
                 if call.input is None:
                     raise verdict.malformed_call(call.name)
@@ -193,11 +196,10 @@ class Decoder(BaseDecoder):
         finish = choice.get("finish_reason")
         if finish and isinstance(finish, str):
             self._end_with(finish)
-        if self._finish is not None:
-            if self._tag is not None:
-                deltas += [self._told(held) for held in self._tag.end()]
-                self._tag = None
             deltas += self._calls.close()
+        if self._finish is not None and self._tag is not None:
+            deltas += [self._told(held) for held in self._tag.end()]
+            self._tag = None
         return deltas
 
     def _end_with(self, finish: str) -> None:

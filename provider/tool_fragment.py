@@ -30,6 +30,11 @@ class Call:
             return False
         return read_arguments("".join(self.pieces)) is not None
 
+    @property
+    def is_bare(self) -> bool:
+        """Nothing of its arguments came."""
+        return not any(piece and not piece.isspace() for piece in self.pieces)
+
     def repeats(self, other: Call) -> bool:
         """Say whether this call, which is closed, is the *other* once more."""
         mine = self.id, self.name, self.input
@@ -40,9 +45,10 @@ class CallAssembler:
     """Put the fragments of calls together.
 
     A fragment belongs to the call of its ``index``; without one to that of its ``id``; without
-    either to the last, as does one with an ``id`` that is new and no name. Some servers number every call 0, so that another name begins another
-    call, and so does the same after whole arguments, unless the id is the same as well; some
-    change the id within a call, and repeat its name.
+    either to the last, as does one with an ``id`` that is new and no name. Some servers number
+    every call 0, so that another name begins another call, and so does the same after whole
+    arguments, unless the id is the same as well; some change the id within a call, and repeat its
+    name.
 
     Source: captures compat_stream_tools_without_index; for what a Gemini signs,
     ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-30.
@@ -75,15 +81,33 @@ class CallAssembler:
             call.id = id_
 
     def close(self) -> Iterator[Delta]:
-        """Close each call whose arguments can be read, and tell so; once, though it came twice."""
+        """Close each call whose arguments are whole, and tell so; once, though it came twice."""
         for call in list(self.calls):
-            if call.input is not None or not call.name:
-                continue
-            call.input = read_arguments("".join(call.pieces))
-            if any(call.repeats(other) for other in self.calls):
-                self.calls.remove(call)
-            elif call.input is not None:
-                yield ToolCallEnded(call.id, call.name, call.input)
+            if call.input is None and call.name and call.is_whole:
+                yield from self._close(call)
+
+    def end(self, *, is_cut: bool) -> Iterator[Delta]:
+        """Close the others, of which nothing more can come; but none whose arguments are cut off.
+
+        Args:
+            is_cut: The answer lacks its end. Then a call without arguments may be one that has
+                some, of which none came.
+        """
+        for call in list(self.calls):
+            if call.input is None and call.name and not (is_cut and call.is_bare):
+                yield from self._close(call)
+
+    def _close(self, call: Call) -> Iterator[Delta]:
+        call.input = read_arguments("".join(call.pieces))
+        if any(call.repeats(other) for other in self.calls):
+            self.calls.remove(call)
+        elif call.input is not None:
+            yield ToolCallEnded(call.id, call.name, call.input)
+
+    @property
+    def lacks_arguments(self) -> bool:
+        """There is a call of whose arguments nothing came."""
+        return any(call.input is None and call.is_bare for call in self.calls)
 
     @property
     def parts(self) -> list[ToolCall]:

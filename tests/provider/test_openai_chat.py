@@ -110,9 +110,10 @@ ASSEMBLED = [
             fragment('{"a"', id="1", **READ),
             fragment('{"b"', id="2", **READ),
             fragment(":1}", id="1"),
+            fragment(":2}", id="2"),
         ],
-        [("1", {"a": 1})],
-        id="no index, an unfinished second",
+        [("1", {"a": 1}), ("2", {"b": 2})],
+        id="no index, interleaved",
     ),
     pytest.param(
         [fragment('{"a"', id="1", **READ), fragment(":1}")],
@@ -194,6 +195,7 @@ def test_fragments_of_calls_find_together(
     reader = decoder()
 
     deltas = read(reader, [*(calls(f) for f in fragments), chunk("stop")])
+    deltas += reader.end()
 
     assert [(d.id, d.input) for d in deltas if isinstance(d, ToolCallEnded)] == expected
     assert [(p.id, p.input) for p in reader.parts if isinstance(p, ToolCall)] == expected
@@ -223,6 +225,115 @@ def test_calls_that_all_are_numbered_0_stay_apart(first: Event, second: Event) -
 
     made = [(part.name, part.input) for part in reader.parts if isinstance(part, ToolCall)]
     assert made == [("list", {}), ("read", {"b": 2})]
+
+
+EARLY = [
+    pytest.param(
+        [chunk("tool_calls"), calls(fragment('{"a":1}', index=0, id="1", **READ))],
+        [{"a": 1}],
+        id="a whole call",
+    ),
+    pytest.param(
+        [
+            chunk("tool_calls"),
+            calls(fragment("", index=0, id="1", **READ)),
+            calls(fragment('{"a"', index=0)),
+            calls(fragment(":1}", index=0)),
+            chunk("tool_calls"),
+        ],
+        [{"a": 1}],
+        id="a call in pieces",
+    ),
+    pytest.param(
+        [
+            calls(fragment("", index=0, id="1", **READ)),
+            chunk("tool_calls"),
+            calls(fragment('{"a":1}', index=0)),
+        ],
+        [{"a": 1}],
+        id="the arguments",
+    ),
+    pytest.param(
+        [
+            chunk("stop", tool_calls=[fragment(" ", index=0, id="1", **READ)]),
+            chunk("stop", tool_calls=[fragment('{"a"', index=0)]),
+            chunk("stop", tool_calls=[fragment(":1}", index=0)]),
+        ],
+        [{"a": 1}],
+        id="the arguments, with a reason on every event",
+    ),
+    pytest.param(
+        [
+            calls(fragment('{"a":1}', index=0, id="1", **READ)),
+            chunk("tool_calls"),
+            calls(fragment('{"b":2}', index=1, id="2", **READ)),
+            chunk("tool_calls"),
+        ],
+        [{"a": 1}, {"b": 2}],
+        id="another call",
+    ),
+    pytest.param(
+        [calls(fragment("", index=0, id="1", **READ)), chunk("tool_calls")],
+        [{}],
+        id="nothing, of a call without arguments",
+    ),
+]
+
+
+@pytest.mark.parametrize(("events", "expected"), EARLY)
+def test_what_comes_of_calls_after_an_early_reason_for_the_end_is_kept(
+    events: list[Event], expected: list[dict[str, Any]]
+) -> None:
+    """OpenRouter sends several reasons, and content after the first of them."""
+    reader = decoder()
+
+    deltas = read(reader, events)
+    deltas += reader.end()
+
+    assert [d.input for d in deltas if isinstance(d, ToolCallEnded)] == expected
+    assert [p.input for p in reader.parts if isinstance(p, ToolCall)] == expected
+
+
+def test_a_call_with_arguments_is_closed_as_soon_as_the_reason_for_the_end_comes() -> None:
+    reader = decoder()
+
+    deltas = read(reader, [calls(fragment('{"a":1}', index=0, id="1", **READ)), chunk("stop")])
+
+    assert deltas == [ToolCallStarted("1", "read"), ToolCallEnded("1", "read", {"a": 1})]
+    assert reader.end() == []
+
+
+@pytest.mark.parametrize("stop", ["length", "max_tokens", "model_length", "MAX_TOKENS"])
+@pytest.mark.parametrize(
+    "arguments", ["", " ", None, "\n"], ids=["empty", "blank", "none", "a new line"]
+)
+def test_a_call_that_is_cut_before_its_first_argument_is_left_out(
+    arguments: str | None, stop: str
+) -> None:
+    reader = decoder()
+
+    deltas = read(
+        reader,
+        [
+            calls(fragment('{"a":1}', index=0, id="1", **READ)),
+            calls(fragment(arguments, index=1, id="2", name="delete")),
+            chunk(stop),
+        ],
+    )
+    deltas += reader.end()
+
+    assert [d.id for d in deltas if isinstance(d, ToolCallEnded)] == ["1"]
+    assert reader.parts == [ToolCall("1", "read", {"a": 1})]
+
+
+def test_a_call_without_arguments_may_lack_them_where_the_connection_broke() -> None:
+    reader = decoder()
+    read(reader, [calls(fragment("", index=0, id="1", **READ)), chunk("tool_calls")])
+
+    with pytest.raises(ProviderError, match="truncated"):
+        reader.end(is_clean=False)
+
+    assert reader.parts == []
 
 
 SIGNED = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
