@@ -115,6 +115,9 @@ class ReplyReader:
         self, delta: ToolCallEnded, reply: Reply, attempt: Attempt, tasks: TaskGroup
     ) -> None:
         """Keep the call that was closed, with the reasoning that led to it, and begin its tool."""
+        assert self._eager is not None  # noqa: S101 - the caller has looked
+        if not self._eager.has(delta.name):
+            return  # that there is none is said once the answer has ended
         message, parts = self._message, reply.parts
         begun = [call for call, _ in self._begun]
         for part in parts:

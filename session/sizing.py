@@ -19,10 +19,14 @@ class Sizing:
 
     A count holds for the route that made it alone: others have other tokenizers, and are not sent
     the reasoning.
+
+    Args:
+        boundary: Where the data of the session may go; None: anywhere.
     """
 
-    def __init__(self, middleware: Sidestep, transcript: Transcript) -> None:
+    def __init__(self, middleware: Sidestep, transcript: Transcript, boundary: str | None) -> None:
         self._middleware = middleware
+        self._boundary = boundary
         self._transcript = transcript
         self._counted: dict[Route, Counted] = {}
         self._of = transcript.rewritings
@@ -33,10 +37,11 @@ class Sizing:
         Args:
             is_own: It begins with what this session said so far.
         """
-        plan = self._middleware.plan
-        if plan is None or not plan.asks_needs:
+        plan, boundary = self._middleware.plan, self._boundary
+        if boundary is None and (plan is None or not plan.asks_needs):
             return None
-        return Needs.of(conversation, counted=self._known() if is_own else {})
+        counted = self._known() if is_own else {}
+        return Needs.of(conversation, boundary=boundary, counted=counted)
 
     async def count(self, requests: Requests, route: Route) -> int | None:
         """Have the provider of *route* count what a step takes there; None where it does not."""

@@ -98,6 +98,10 @@ class ToolRun:
         await self._transcript.change(message, index=index, call=ended)
         self._tell(ToolRunEnded(call.id, call.name, state, result.output))
 
+    def has(self, name: str) -> bool:
+        """Say whether there is a tool called *name*; a call of none other does anything."""
+        return name in self._tools
+
     def may_run_beside(self, call: Part) -> bool:
         """Say whether the tool that *call* names may run beside others."""
         tool = self._tools.get(call.name) if isinstance(call, ToolCall) else None

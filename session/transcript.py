@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..provider.part import Message
+    from ..provider.route import Route
     from .store import Store
 
 UNSTARTED = "This call was not run: the turn ended before it began."
@@ -106,13 +107,18 @@ class Transcript:
             closed = replace(part, state="interrupted", output=told, is_error=True)
             await self.change(message, index=index, call=closed)
 
-    @property
-    def past(self) -> Past:
-        """What `movePolicy` asks of the conversation."""
+    def past(self, requested: Route) -> Past:
+        """What `movePolicy` asks of the conversation, of which a step for *requested* is to follow.
+
+        Where it has to stay is who answered last when that was asked for: a route that is asked
+        for anew is no move.
+        """
+        answers = (m for m in reversed(self.messages) if m.route and m.requested == requested)
+        last = next(answers, None)
         return Past(
             holds_calls=self._holds_calls,
             tools_run=_names_since_the_user(self.messages),
-            route=next((m.route for m in reversed(self.messages) if m.route is not None), None),
+            route=None if last is None else last.route,
         )
 
     def _key(self, message: Message) -> int:

@@ -13,6 +13,7 @@ import anyio
 from ..provider.part import Conversation, Message, Settings, Text, ToolCall
 from ..provider.secret import masked
 from .bill import Bill
+from .breaks import Breaks
 from .error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
 from .event import Compacted, TurnEnded, notify
 from .joined import joined
@@ -80,6 +81,8 @@ class Session:
             the store lists their attempts; None: what they take.
         price: What tokens cost, a `Price` such as `Prices()`; None takes that one where a budget
             limits money, and else looks no price up.
+        boundary: Where what is said may go, in the word of `boundary` in the settings of
+            providers; where no route is there, a step fails. None: anywhere.
         on_event: Called with every event of every turn. What it raises is logged.
 
     Raises:
@@ -105,6 +108,7 @@ class Session:
         budget: Budget | None = None,
         session_budget: Budget | None = None,
         price: Price | None = None,
+        boundary: str | None = None,
         on_event: Listener | None = None,
     ) -> None:
         check_count("max_output_tokens", max_output_tokens, is_optional=True)
@@ -129,7 +133,8 @@ class Session:
         self._run = ToolRun(self._tools, self.transcript, self._tell)
         self._steering: list[str] = []
         self._cures: Cures = {}
-        self._sizing = Sizing(middleware, self.transcript)
+        self._sizing = Sizing(middleware, self.transcript, boundary)
+        self._opening = anyio.Lock()
         self._ledger = Ledger(
             middleware.clock, budget=budget, session_budget=session_budget, price=price
         )
@@ -163,17 +168,19 @@ class Session:
         """What all steps took, and side calls; once a turn has begun, those in the store too."""
         return self._ledger.cost
 
-    async def turn(self, prompt: str, *, deadline: float | None = None) -> TurnEnded:
+    async def turn(self, prompt: str | None, *, deadline: float | None = None) -> TurnEnded:
         """Answer *prompt*, and say which route did.
 
         Where this raises, the conversation keeps the prompt, what tools did, and for a step that
         failed an empty answer that names the requested route and every attempt.
 
         Args:
+            prompt: What the user says; None goes on from what was said, as after a turn that
+                failed.
             deadline: Seconds from now after which the turn raises `TimeoutError`.
 
         Raises:
-            ValueError: *deadline* is not above 0.
+            ValueError: *deadline* is not above 0; or there is no prompt, nor was there one before.
             RuntimeError: Another turn of this session is running.
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, the conversation is too long, or the turn
@@ -185,15 +192,16 @@ class Session:
         return await joined(partial(self._turn, prompt, checked_deadline(deadline)))
 
     async def _turn(
-        self, prompt: str, deadline: float | None, reader: Listener | None = None
+        self, prompt: str | None, deadline: float | None, reader: Listener | None = None
     ) -> TurnEnded:
         if self._is_busy:
             raise RuntimeError("a turn of this session is running: wait for it, or open another")
+        self.route = self._asked  # may be another by now, where a configuration has changed
         self._is_busy = True
         journal = self._middleware.journal
         self._page = None if journal is None else journal.page(of_turn=True)
         self._reader = reader
-        progress = _Progress(self.route)
+        progress = _Progress(self.route, Breaks(self._middleware))
         self._ledger.begin_turn()
         try:
             deadline_at = self._deadline_at(deadline)
@@ -213,7 +221,7 @@ class Session:
         return ended
 
     def stream(
-        self, prompt: str, *, deadline: float | None = None
+        self, prompt: str | None, *, deadline: float | None = None
     ) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
         """Answer *prompt*, and give the events of the turn to iterate over as they come.
 
@@ -249,8 +257,11 @@ class Session:
             ValueError: *max_output_tokens* is no whole number above 0.
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, it is too long, or a budget is spent.
+            StoreError: The store cannot be read.
         """
         check_count("max_output_tokens", max_output_tokens, is_optional=True)
+        if not self._is_busy:
+            await self._open()
         before = self.transcript.messages if messages is None else messages
         conversation = Conversation(
             [*before, Message("user", [Text(prompt)])],
@@ -294,19 +305,28 @@ class Session:
     def _deadline_at(self, deadline: float | None) -> float | None:
         return None if deadline is None else self._middleware.clock.time() + deadline
 
-    async def _begin(self, prompt: str) -> None:
+    async def _open(self) -> None:
+        """Read what the store has, and what it cost, once."""
+        async with self._opening:
+            await self.transcript.load()
+            self._ledger.resume(self.transcript.messages)
+
+    async def _begin(self, prompt: str | None) -> None:
         """Keep the prompt, and before the first one the instructions."""
-        await self.transcript.load()
-        self._ledger.resume(self.transcript.messages)
+        await self._open()
+        if prompt is None and not any(each.role == "user" for each in self.transcript.messages):
+            raise ValueError("nothing was said so far: give a prompt")
         if self._system and not self.transcript.messages:
             await self.transcript.append(Message("system", [Text(self._system)]))
         await self._say_steering()
-        await self.transcript.append(Message("user", [Text(prompt)]))
+        if prompt is not None:
+            await self.transcript.append(Message("user", [Text(prompt)]))
 
     async def _say_steering(self) -> bool:
         said = bool(self._steering)
         while self._steering:
-            await self.transcript.append(Message("user", [Text(self._steering.pop(0))]))
+            await self.transcript.append(Message("user", [Text(self._steering[0])]))
+            del self._steering[0]
         return said
 
     async def _steps_in_time(self, progress: _Progress, deadline_at: float | None) -> None:
@@ -329,6 +349,7 @@ class Session:
             message = await self._step_that_fits(progress, deadline_at)
             had_calls = any(isinstance(part, ToolCall) for part in message.parts)
             await self._run_calls(message, deadline_at)
+            await self._pause(progress, deadline_at)
             if not await self._say_steering() and not had_calls:
                 return
         raise BudgetExceeded(
@@ -337,6 +358,24 @@ class Session:
             requested=self.route,
             attempts=(),
         )
+
+    async def _pause(self, progress: _Progress, deadline_at: float | None) -> None:
+        """Wait where an answer broke off after a tool had run, lest the next one does at once.
+
+        Raises:
+            FallbackUnsafe: It was the last one that may.
+        """
+        broken, progress.broken = progress.broken, None
+        if broken is None:
+            progress.breaks.forget()
+            return
+        seconds = progress.breaks.wait_after(broken, self._asked)
+        if seconds is None:
+            raise broken
+        clock = self._middleware.clock
+        left = seconds if deadline_at is None else min(seconds, deadline_at - clock.time())
+        if left > 0:
+            await clock.sleep(left)
 
     async def _run_calls(self, message: Message, deadline_at: float | None) -> None:
         left = None if deadline_at is None else deadline_at - self._middleware.clock.time()
@@ -365,6 +404,7 @@ class Session:
 
     async def _step(self, progress: _Progress, deadline_at: float | None) -> Message:
         """Return the answer to the conversation, which has it by then."""
+        self.route = self._asked
         message = Message("assistant", [], route=self.route, requested=self.route)
         said = replace(self.conversation, messages=list(self.transcript.messages))
         requests = Requests(self._client, said, self._cures)
@@ -378,7 +418,7 @@ class Session:
             repair=requests.repair,
             before_attempt=bill.before_attempt,
             count=partial(self._sizing.count, requests),
-            past=self.transcript.past,
+            past=self.transcript.past(self.route),
             check_move=self._check_store,
             on_event=self.on_event if self._reader is None else self._hear,
             journal=self._page,
@@ -394,7 +434,7 @@ class Session:
             with anyio.CancelScope(shield=True), suppress(StoreError):
                 await reader.keep_failed()
             if isinstance(exc, FallbackUnsafe) and reader.has_run:
-                progress.route = message.route or self.route
+                progress.route, progress.broken = message.route or self.route, exc
                 return message  # a new step sees what the tools said
             progress.route = self.route
             raise
@@ -435,10 +475,16 @@ class Session:
 
 @dataclass(slots=True)
 class _Progress:
-    """How far a turn has come: what its last step said, and where."""
+    """How far a turn has come: what its last step said, and where.
+
+    Args:
+        broken: Why the last step broke off, after a tool had run; None: it did not.
+    """
 
     route: Route
+    breaks: Breaks
     text: str = ""
+    broken: FallbackUnsafe | None = None
 
 
 def _named(tools: Iterable[Tool | Callable[..., object]]) -> dict[str, Tool]:

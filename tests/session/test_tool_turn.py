@@ -15,6 +15,7 @@ import anyio.lowlevel
 import pytest
 
 from sidestep import (
+    Budget,
     BudgetExceeded,
     Compacted,
     Event,
@@ -717,3 +718,162 @@ async def test_what_ends_a_streamed_turn_is_raised_where_its_block_ends() -> Non
 
     assert isinstance(seen[-1], TurnEnded)
     assert seen[-1].error is not None
+
+
+CUT = {"reasoning": "Hm.", "tool_calls": [WRITE, READ], "after": 3, "error": 503}
+
+
+SONNET, OPUS = B, Route("anthropic/claude-opus-4-8")
+
+
+@pytest.mark.parametrize(
+    ("settings", "routes", "slept"),
+    [
+        pytest.param({}, [SONNET, OPUS, SONNET], [4.0], id="two swaps"),
+        pytest.param(
+            {"maxUpstreamRetryAttempts": 2}, [SONNET, OPUS, SONNET, SONNET, SONNET],
+            [4.0, 8.0, 16.0], id="two swaps and two retries",
+        ),
+        pytest.param({"maxFallbackAttempts": 1}, [SONNET, OPUS], [], id="one swap"),
+        pytest.param({"maxWaitSeconds": 1}, [SONNET, OPUS, SONNET], [1.0], id="short waits"),
+    ],
+)  # fmt: skip
+async def test_answers_that_break_off_after_a_tool_ran_end_the_turn_at_some_point(
+    settings: dict[str, Any], routes: list[Route], slept: list[float]
+) -> None:
+    """Each is followed by a step that sees the result, where a step would have tried again."""
+    tools = Tools()
+    options = {**tools.options, "eager": True}
+    siblings: Any = {"fallbackModelsByModel": {SONNET: OPUS, OPUS: SONNET}}
+    answered = {SONNET: [CUT], OPUS: [CUT]}
+    outage = Outage(answered, route=SONNET, session=options, **siblings, **settings)
+    async with outage:
+        outage.middleware.rng.random = lambda: 0.0  # type: ignore[method-assign]
+        with pytest.raises(FallbackUnsafe, match="the tool 'write' had run"):
+            await outage.session.turn("Mend it.")
+
+    assert outage.asked == routes
+    assert tools.ran == ["write a.py"] * len(routes)
+    assert outage.clock.slept == slept
+
+
+async def test_where_no_attempt_is_left_a_broken_answer_whose_tool_ran_goes_on_elsewhere() -> None:
+    """The step could neither try again nor move; the next one starts where it is healthy."""
+    tools = Tools()
+    options = {**tools.options, "eager": True}
+    siblings: Any = {"fallbackModelsByModel": {SONNET: OPUS}, "maxFallbackAttempts": 1}
+    answered = {SONNET: [{"status": 503}], OPUS: [CUT, DONE]}
+    async with Outage(answered, route=SONNET, session=options, **siblings) as outage:
+        ended = await outage.session.turn("Mend it.")
+
+    assert ended.text == "Done."
+    assert tools.ran == ["write a.py"]
+
+
+async def test_a_call_of_no_tool_is_no_reason_not_to_try_again() -> None:
+    tools = Tools()
+    unknown = {"name": "delete", "input": {}}
+    broken = {"reasoning": "Hm.", "tool_calls": [unknown, READ], "after": 3, "error": 503}
+    options = {**tools.options, "eager": True}
+    async with Outage({B: [broken], A: DONE}, route=B, session=options) as outage:
+        ended = await outage.session.turn("Mend it.")
+
+    assert ended.text == "Done."
+    assert len(answers(outage.session)) == 1
+    assert of(outage.events, ToolRunStarted) == []
+
+
+async def test_a_turn_that_failed_is_gone_on_with_and_its_prompt_sent_once() -> None:
+    async with Outage({A: [{"status": 400}, DONE], B: DONE}) as outage:
+        with pytest.raises(ProviderError):
+            await outage.session.turn("Mend it.")
+        ended = await outage.session.turn(None)
+        body = outage.stub.requests[-1].body
+
+    assert ended.text == "Done."
+    assert isinstance(body, dict)
+    assert [message["role"] for message in body["messages"]] == ["user"]
+
+
+async def test_without_anything_said_there_is_nothing_to_go_on_with() -> None:
+    async with Outage({A: DONE}, session={"system": "Be brief."}) as outage:
+        with pytest.raises(ValueError, match="nothing was said so far: give a prompt"):
+            await outage.session.turn(None)
+        await outage.session.turn("Mend it.")
+
+    assert len(outage.stub.requests) == 1
+
+
+async def test_a_side_call_before_the_first_turn_knows_what_the_store_has() -> None:
+    store = MemoryStore()
+    async with Outage({A: DONE}) as outage:
+        await outage.open(store=store).turn("Mend it.")
+        resumed = outage.open(store=store, session_budget=Budget(attempts=2))
+        await resumed.side_call("A title?")
+        with pytest.raises(BudgetExceeded, match="2 attempts of 2"):
+            await resumed.side_call("Another?")
+        body = outage.stub.requests[-1].body
+
+    assert isinstance(body, dict)
+    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+
+
+class Refusing(MemoryStore):
+    """A store that has no room for the first message."""
+
+    is_full = True
+
+    async def append(self, message: Message) -> int:
+        if self.is_full:
+            self.is_full = False
+            raise StoreError("no room")
+        return await super().append(message)
+
+
+async def test_what_is_said_between_two_steps_is_not_lost_where_the_store_has_no_room() -> None:
+    async with Outage({A: DONE}, session={"store": Refusing()}) as outage:
+        outage.session.steer("Stop.")
+        with pytest.raises(StoreError, match="no room"):
+            await outage.session.turn("Mend it.")
+        await outage.session.turn("Go on.")
+        body = outage.stub.requests[-1].body
+
+    assert "Stop." in str(body)
+
+
+async def test_a_session_stays_where_its_data_may_go() -> None:
+    said: Any = {"providers": {"openrouter": {"boundary": "eu"}, "anthropic": {"boundary": "us"}}}
+    options = {"boundary": "eu"}
+    async with Outage({A: [DONE, {"status": 503}], B: DONE}, session=options, **said) as outage:
+        await outage.session.turn("Mend it.")
+        with pytest.raises(ProviderError) as caught:
+            await outage.session.turn("Go on.")
+
+    assert outage.asked == [A, A]
+    assert "its boundary is 'us', and the step must stay in 'eu'" in caught.value.__notes__[0]
+
+
+async def test_another_route_that_is_asked_for_answers_a_conversation_that_may_not_move() -> None:
+    tools = Tools()
+    answered = {A: [{"tool_calls": [READ]}, DONE], B: DONE}
+    async with Outage(answered, session=tools.options, movePolicy="first_call") as outage:
+        await outage.session.turn("Mend it.")
+        outage.session.route = B
+        ended = await outage.session.turn("Go on.")
+
+    assert (ended.route, ended.requested) == (B, B)
+
+
+async def test_a_session_asks_for_what_a_changed_configuration_calls_so() -> None:
+    async with Outage({A: DONE, B: DONE}) as outage:
+        environ = outage.environ
+        del environ["SIDESTEP_FALLBACK_CONFIG"]
+        environ["SIDESTEP_HINT"] = f"openrouter:{A.model},anthropic"
+        session = Session("hint", middleware=outage.middleware, client=outage.client)
+        first = await session.turn("Mend it.")
+        environ["SIDESTEP_HINT"] = f"anthropic:{B.model},openrouter"
+        second = await session.turn("Go on.")
+
+    assert (first.route, first.requested) == (A, A)
+    assert (second.route, second.requested) == (B, B)
+    assert session.conversation.messages[-1].requested == B
