@@ -9,7 +9,11 @@ import anyio
 
 
 class Clock(Protocol):
-    """What reads the time and waits; tests and drills bring their own."""
+    """What reads the time and waits; tests and drills bring their own.
+
+    What is left until a deadline is read from it, but a call under way is cut off by the event
+    loop's own time: a clock that runs at another pace is for rehearsals without deadlines.
+    """
 
     def time(self) -> float:
         """Read a clock that never goes back, in seconds."""
