@@ -154,7 +154,8 @@ def run(
 ) -> int:
     """Take a turn: PROMPT, or what stands in stdin for -, to the model, its answer to stdout.
 
-    Notices go to stderr: of retries, of swaps, of an answer above that is void.
+    Notices go to stderr: of retries, of swaps, of a sibling that is passed over, of an answer
+    above that is void.
 
     The key is read from the provider's own variable, such as OPENROUTER_API_KEY. Where the turn
     may go is read from SIDESTEP_FALLBACK_CONFIG, SIDESTEP_ROUTING_RULES, SIDESTEP_HINT or

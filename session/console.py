@@ -18,6 +18,7 @@ from ..provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallS
 from ..provider.error import ConfigError, ProviderError
 from . import interrupt
 from .compaction import Summary
+from .degraded import PASSING
 from .desk import Desk
 from .error import StepFailed, StoreError
 from .event import (
@@ -40,6 +41,7 @@ from .event import (
     to_json,
 )
 from .middleware import Sidestep
+from .reason import without_numbers
 from .turn import Session
 
 if TYPE_CHECKING:
@@ -202,6 +204,7 @@ class Printer:
         self._is_mid_line = False
         self._has_shown = False
         self._asked: dict[str, Mapping[str, Any]] = {}
+        self._passed_over: set[tuple[str, str]] = set()
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -232,6 +235,8 @@ class Printer:
             case RouteDegraded():
                 until = time.strftime("%H:%M:%S", time.localtime(time.time() + event.seconds))
                 self._note(f"{event.route} degraded until {until} ({event.seconds:.0f} s)")
+            case CandidateSkipped() if event.reason not in PASSING:
+                self._pass_over(event)
             case Swapped():
                 count = f"swap {event.swaps} of {event.max_swaps}"
                 self._note(f"switched to {event.route}, {count} ({event.failure})")
@@ -245,7 +250,15 @@ class Printer:
             ):  # fmt: skip
                 pass
 
+    def _pass_over(self, event: CandidateSkipped) -> None:
+        """Say once in a turn why a route was passed over, whatever the numbers in it."""
+        told = event.route, without_numbers(event.reason)
+        if told not in self._passed_over:
+            self._passed_over.add(told)
+            self._note(f"{event.route} is passed over: {event.reason}")
+
     def _end(self, event: TurnEnded) -> None:
+        self._passed_over.clear()
         if not self._is_streamed and event.error is None:
             self._write(event.text)
         self._end_line()

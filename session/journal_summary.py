@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,11 +9,10 @@ from typing import Any
 from .journal_line import VERSION
 from .journal_reader import number, number_or_none, read_journal, text
 from .journal_spending import Spending
+from .reason import without_numbers
 
 Entry = dict[str, Any]
 
-# Those that stand alone, and not the 5 of a model's name.
-_NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
 _CANCELLED = "cancelled"
 """What the caller ended: no failure of a route."""
 
@@ -153,7 +151,7 @@ class Tally:
     def _take_row(self, rows: _Rows, entry: Entry) -> None:
         values: dict[str, object] = {n: _value(entry, path) for n, path in rows.fields.items()}
         key = tuple(
-            _NUMBER.sub("#", str(value)) if name == rows.loose else value
+            without_numbers(str(value)) if name == rows.loose else value
             for name, value in values.items()
         )
         seconds = (number_or_none(entry, "seconds") or 0.0) if rows.has_seconds else 0.0

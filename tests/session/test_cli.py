@@ -326,6 +326,23 @@ def test_a_turn_is_moved_and_says_so(tmp_path: Path, *, as_json: bool) -> None:
         assert f"answered by {SIBLING}" in ran.stderr
 
 
+def test_a_sibling_that_a_turn_goes_past_is_told_with_why(tmp_path: Path) -> None:
+    answers = {
+        PRIMARY: {"status": 503}, SIBLING: {"text": "no"}, "zai/glm-5": {"text": "hello"},
+    }  # fmt: skip
+    siblings = MAP | {"fallbackModelsByModel": {PRIMARY: [SIBLING, "zai/glm-5"]}}
+    with stub("--scenario", scenario(tmp_path, answers)) as url:
+        providers = httpx.get(f"{url}/_stub/providers").json()
+        providers["anthropic"]["contextWindow"] = 1
+        ran = run(
+            "run", "Why does it fail?", "--model", PRIMARY,
+            SIDESTEP_FALLBACK_CONFIG=siblings, SIDESTEP_PROVIDERS=providers,
+        )  # fmt: skip
+
+    assert (ran.returncode, ran.stdout) == (0, "hello\n")
+    assert ran.stderr.count(f"sidestep: {SIBLING} is passed over: about ") == 1
+
+
 def test_an_answer_can_be_held_back_until_it_is_whole(tmp_path: Path) -> None:
     answers = {
         PRIMARY: {"text": "Half an answer", "after": 1, "error": 503},

@@ -1,0 +1,13 @@
+"""Why a route was passed over, in words, and which of them say the same."""
+
+from __future__ import annotations
+
+import re
+
+# Those that stand alone, and not the 5 of a model's name.
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
+
+
+def without_numbers(reason: str) -> str:
+    """Return *reason* so that it equals another that differs from it only in its numbers."""
+    return _NUMBER.sub("#", reason)
