@@ -31,7 +31,7 @@ _SHOWN: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
     "thinking": ReasoningDelta,
 }
 _CUT = frozenset({"max_tokens", "pause_turn"})
-"""The words for an end that leaves something out, so that a call may lack its arguments' end."""
+"""The words for an end that leaves something out, so that a call may lack its arguments."""
 
 
 @dataclass(slots=True)
@@ -46,6 +46,7 @@ class _Block:
     redacted: str | None = None
     input: dict[str, Any] | None = None
     is_closed: bool = False
+    is_told: bool = False
     shown: type[TextDelta] | type[ReasoningDelta] = TextDelta
 
     def add(self, text: object) -> Sequence[Delta]:
@@ -76,17 +77,24 @@ class _Block:
         mine = self.id, self.name, self.input
         return other is not self and mine == (other.id, other.name, other.input)
 
-    def close(self) -> Sequence[Delta]:
-        """Take note that nothing more comes of it."""
-        if self.is_closed:
-            return _NOTHING
+    def close(self, *, is_over: bool = False) -> Sequence[Delta]:
+        """Take note that nothing more comes of it; tell of a call as soon as it has arguments.
+
+        Args:
+            is_over: The answer is at its end, and not cut: a call of whose arguments nothing
+                came has none. Before, they may be what is cut off, though the block was closed.
+        """
         self.is_closed = True
-        if self.kind != "tool_use":
+        if self.kind != "tool_use" or self.is_told:
             return _NOTHING
         text = "".join(self.pieces)
-        self.input = read_arguments(text) if text or self.input is None else self.input
+        if text and not text.isspace():
+            self.input = read_arguments(text)
+        elif is_over and self.input is None:
+            self.input = {}
         if self.input is None:
             return _NOTHING
+        self.is_told = True
         return (ToolCallEnded(self.id, self.name, self.input),)
 
 
@@ -156,8 +164,9 @@ class Decoder(BaseDecoder):
         if kind is not None:
             raise verdict.failed_stop(kind, self._stop or "", self._detail)
         calls = [block for block in self._order if block.kind == "tool_use"]
-        deltas = [delta for call in calls for delta in self._close(call)]
-        if self._stop not in _CUT:
+        is_over = self._stop not in _CUT
+        deltas = [delta for call in calls for delta in self._close(call, is_over=is_over)]
+        if is_over:
             for call in calls:
                 if call.input is None:
                     raise verdict.malformed_call(call.name)
@@ -234,9 +243,9 @@ class Decoder(BaseDecoder):
         self._unshown(block.signature, content.get("signature"))
         return block.add(content.get(kind))
 
-    def _close(self, block: _Block) -> Sequence[Delta]:
+    def _close(self, block: _Block, *, is_over: bool = False) -> Sequence[Delta]:
         """Close *block*; a call that comes whole a second time is not another one."""
-        deltas = block.close()
+        deltas = block.close(is_over=is_over)
         if deltas and any(block.repeats(other) for other in self._order):
             self._order = [other for other in self._order if other is not block]
             return _NOTHING

@@ -104,11 +104,13 @@ class Decoder(BaseDecoder):
         refusal = "".join(item.refusal for item in self._order)
         if refusal:
             raise verdict.failed_stop(FailureKind.REFUSAL, "refusal", refusal)
+        deltas: list[Delta] = []
         if not self._is_cut:
+            deltas = [d for item in list(self._order) for d in self._once(item, item.end())]
             self._check_calls(stop)
         if stop != _MAX_TOKENS and not any(isinstance(p, Text | ToolCall) for p in self.parts):
             raise verdict.empty(stop)
-        return _NOTHING
+        return deltas
 
     def _check_calls(self, stop: str) -> None:
         for item in self._order:
@@ -184,12 +186,16 @@ class Decoder(BaseDecoder):
             item = self._open(value, Item(string(fields.get("type"))))
         if item.is_done:
             return _NOTHING
-        deltas = item.close(fields)
+        deltas = self._once(item, item.close(fields))
+        if item.encrypted and not deltas:
+            self.unshown += 1
+        return deltas
+
+    def _once(self, item: Item, deltas: Sequence[Delta]) -> Sequence[Delta]:
+        """Return *deltas*, which close *item*; none where it is a call that came before."""
         if any(item.repeats(other) for other in self._order):
             self._order = [other for other in self._order if other is not item]
             return _NOTHING
-        if item.encrypted and not deltas:
-            self.unshown += 1
         return deltas
 
     def _finish(self, kind: str, response: object) -> None:

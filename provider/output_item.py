@@ -29,6 +29,7 @@ class Item:
         refusal: What the model said in place of an answer.
         phase: What a message is, between or at the end of the work; empty where nobody says.
         input: The arguments of a call that is closed.
+        is_bare: It is a call of whose arguments nothing came, though its end did.
     """
 
     kind: str
@@ -41,6 +42,7 @@ class Item:
     phase: str = ""
     input: dict[str, Any] | None = None
     is_done: bool = False
+    is_bare: bool = False
     _section: object = None
 
     def is_of(self, fields: Mapping[str, Any]) -> bool:
@@ -90,6 +92,13 @@ class Item:
             return [ReasoningDelta(rest) for rest in self._rest(thinking)]
         return []
 
+    def end(self) -> list[Delta]:
+        """Take note that the answer is at its end, and not cut.
+
+        A call of whose arguments nothing came has none then. Before, they may be what is cut off.
+        """
+        return self._called({}) if self.is_bare and self.input is None else []
+
     def part(self) -> Part | None:
         """Return what came of it; None where that is nothing that can be kept."""
         item_id = self.id or None if self.is_done else None
@@ -109,9 +118,15 @@ class Item:
 
     def _call(self, fields: Mapping[str, Any]) -> list[Delta]:
         arguments = fields.get("arguments")
+        is_whole = fields.get("status") != "incomplete"
         if not isinstance(arguments, dict):
-            arguments = read_arguments(string(arguments) or "".join(self.pieces))
-        if arguments is None or not self.name or fields.get("status") == "incomplete":
+            text = string(arguments) or "".join(self.pieces)
+            self.is_bare = is_whole and (not text or text.isspace())
+            arguments = None if self.is_bare else read_arguments(text)
+        return self._called(arguments) if is_whole else []
+
+    def _called(self, arguments: dict[str, Any] | None) -> list[Delta]:
+        if arguments is None or not self.name:
             return []
         self.input = arguments
         return [ToolCallEnded(self.call_id, self.name, arguments)]

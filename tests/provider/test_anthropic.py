@@ -196,6 +196,57 @@ def test_what_facades_leave_out_or_add(events: list[Event], parts: list[object])
     assert reader.parts == parts
 
 
+BARE = began(2, type="tool_use", id="toolu_2", name="delete", input={})
+NEVER_CAME = [
+    pytest.param([BARE, closed(2)], id="nothing of them"),
+    pytest.param([BARE, piece(2, "input_json", ""), closed(2)], id="an empty piece"),
+    pytest.param([BARE, piece(2, "input_json", " "), closed(2)], id="a blank piece"),
+    pytest.param([BARE], id="no block stop"),
+]
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "pause_turn"])
+@pytest.mark.parametrize("events", NEVER_CAME)
+def test_a_call_that_is_cut_before_its_first_argument_is_left_out(
+    events: list[Event], stop: str
+) -> None:
+    reader = decoder()
+
+    deltas = read(reader, [START, *CALL, *events, ended(stop), STOP])
+    deltas += reader.end()
+
+    assert [d.id for d in deltas if isinstance(d, ToolCallEnded)] == ["toolu_1"]
+    assert reader.parts == [ToolCall("toolu_1", "read", {"path": "a.py"})]
+
+
+@pytest.mark.parametrize("events", NEVER_CAME)
+def test_a_call_without_arguments_is_told_when_the_answer_is_whole(events: list[Event]) -> None:
+    reader = decoder()
+
+    before = read(reader, [START, *events, *TEXT, ended("tool_use"), STOP])
+    after = reader.end()
+
+    assert not [delta for delta in before if isinstance(delta, ToolCallEnded)]
+    assert after == [ToolCallEnded("toolu_2", "delete", {})]
+    assert reader.parts == [ToolCall("toolu_2", "delete", {}), Text("Hello")]
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pytest.param([BARE, piece(2, "input_json", "{}"), closed(2)], id="an empty object"),
+        pytest.param([BARE, piece(2, "input_json", "null"), closed(2)], id="null"),
+    ],
+)
+def test_a_call_whose_arguments_came_is_told_when_its_block_is_closed(events: list[Event]) -> None:
+    reader = decoder()
+
+    deltas = read(reader, [START, *events])
+
+    assert deltas[-1] == ToolCallEnded("toolu_2", "delete", {})
+    assert reader.parts == [ToolCall("toolu_2", "delete", {})]
+
+
 def test_the_name_of_an_event_stands_in_for_its_type() -> None:
     reader = decoder()
     event = b'{"index":0,"delta":{"type":"text_delta","text":"a"}}'

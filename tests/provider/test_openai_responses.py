@@ -122,7 +122,7 @@ def test_thinking_text_and_a_call_are_told_and_kept() -> None:
         TextDelta("Hel"),
         TextDelta("lo"),
     ]
-    assert reader.end() == ()
+    assert reader.end() == []
     assert reader.is_done
     assert reader.parts == [
         Reasoning("Hm", encrypted="whole", item_id="rs_1"),
@@ -290,6 +290,38 @@ def test_items_are_what_their_own_end_says(events: list[Event], parts: list[obje
     reader.end()
 
     assert reader.parts == parts
+
+
+BARE = {**CALLING, "id": "fc_2", "call_id": "call_2"}
+NEVER_CAME = [
+    pytest.param([done(2, **BARE)], id="nothing of them"),
+    pytest.param([added(2, **BARE), done(2, **BARE, arguments="")], id="empty"),
+    pytest.param([done(2, **BARE, arguments=" ", status="completed")], id="blank"),
+    pytest.param([added(2, **BARE), arguments(" ", 2), done(2, **BARE)], id="a blank piece"),
+]
+
+
+@pytest.mark.parametrize("events", NEVER_CAME)
+def test_a_call_that_is_cut_before_its_first_argument_is_left_out(events: list[Event]) -> None:
+    reader = decoder()
+
+    deltas = read(reader, [*CALL, *events, incomplete("max_output_tokens")])
+    deltas += reader.end()
+
+    assert [d.id for d in deltas if isinstance(d, ToolCallEnded)] == ["call_1"]
+    assert [part.id for part in reader.parts if isinstance(part, ToolCall)] == ["call_1"]
+
+
+@pytest.mark.parametrize("events", NEVER_CAME)
+def test_a_call_without_arguments_is_told_when_the_answer_is_whole(events: list[Event]) -> None:
+    reader = decoder()
+
+    before = read(reader, [*events, *events[-1:], ended()])
+    after = reader.end()
+
+    assert not [delta for delta in before if isinstance(delta, ToolCallEnded)]
+    assert after == [ToolCallEnded("call_2", "read", {})]
+    assert reader.parts == [ToolCall("call_2", "read", {}, item_id="fc_2")]
 
 
 def test_what_was_told_is_what_is_kept() -> None:
