@@ -23,7 +23,6 @@ def hint_plan(
     *,
     inherited: str | None,
     known: Mapping[str, Provider],
-    is_routed: bool = True,
 ) -> Plan:
     """Return the plan that *text* makes: its elements in order, every failure moves on.
 
@@ -33,8 +32,6 @@ def hint_plan(
     Args:
         inherited: The model of elements that name none; None: they are malformed.
         known: The providers that can be asked.
-        is_routed: Whether a hint is followed where the step goes; if not, the chain collapses
-            to its head.
 
     Raises:
         ConfigError: A variable is not closed, or no element can be used.
@@ -67,12 +64,7 @@ def hint_plan(
     if not chain:
         raise ConfigError(f"nothing in the hint can be asked: {'; '.join(map(str, warnings))}")
     routes = list(chain)
-    if len(elements) > 1 and not is_routed:
-        routes = routes[:1]
-        message = "the hint is not followed here, so that its chain ends with its head"
-        cure = "leave only the head, or ask where hints are followed"
-        warnings.append(ConfigWarning("C088", message, cure))
-    elif len(elements) > 1 and len(routes) == 1 and not any(w.code == "C088" for w in warnings):
+    if len(elements) > 1 and len(routes) == 1 and not any(w.code == "C088" for w in warnings):
         message = "the hint has more than one element, but none that its head could move to"
         warnings.append(ConfigWarning("C088", message, "add one, or leave only the head"))
     return _plan(routes, known, warnings)

@@ -33,14 +33,8 @@ Z, A, R = Route("zai/glm-5.2"), Route("anthropic/claude-opus-4-8"), Route("openr
 THREE = "zai:glm-5.2,anthropic:claude-opus-4-8,openrouter:x/y:free"
 
 
-def read(
-    text: str,
-    environ: dict[str, str] | None = None,
-    *,
-    inherited: str | None = "m",
-    is_routed: bool = True,
-) -> Plan:
-    return hint_plan(text, environ or {}, inherited=inherited, known=KNOWN, is_routed=is_routed)
+def read(text: str, environ: dict[str, str] | None = None, *, inherited: str | None = "m") -> Plan:
+    return hint_plan(text, environ or {}, inherited=inherited, known=KNOWN)
 
 
 @pytest.mark.parametrize(
@@ -159,24 +153,6 @@ def test_an_element_without_a_model_inherits_the_steps(
 
 
 @pytest.mark.parametrize(
-    ("text", "codes"),
-    [
-        pytest.param(THREE, ["C088"], id="a chain"),
-        pytest.param("zai:glm-5.2,zia", ["C087", "C088"], id="one unknown"),
-        pytest.param("zai:glm-5.2", [], id="one element"),
-    ],
-)
-def test_where_a_hint_is_not_followed_its_chain_collapses_to_the_head(
-    text: str, codes: list[str]
-) -> None:
-    plan = read(text, is_routed=False)
-
-    assert [each.route for each in plan.chains[NAME]] == [Z]
-    assert plan.config.max_fallback_attempts == 0
-    assert [warning.code for warning in plan.warnings] == codes
-
-
-@pytest.mark.parametrize(
     ("text", "environ", "message"),
     [
         pytest.param(
@@ -224,13 +200,12 @@ _TEXTS = st.one_of(st.lists(_PIECES, max_size=12).map("".join), st.text(max_size
     text=_TEXTS,
     environ=st.dictionaries(st.sampled_from("AB"), _TEXTS),
     inherited=st.none() | _TEXTS,
-    is_routed=st.booleans(),
 )
 def test_no_hint_does_worse_than_a_configuration_error(
-    text: str, environ: dict[str, str], inherited: str | None, *, is_routed: bool
+    text: str, environ: dict[str, str], inherited: str | None
 ) -> None:
     try:
-        plan = read(text, environ, inherited=inherited, is_routed=is_routed)
+        plan = read(text, environ, inherited=inherited)
     except ConfigError:
         return
     routes = [each.route for each in plan.chains[NAME]]
