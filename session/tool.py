@@ -33,12 +33,10 @@ class ToolResult:
     Args:
         output: What the model is told.
         is_error: The call failed, and *output* says why.
-        seconds: How long it took; 0 where nothing was run.
     """
 
     output: Output
     is_error: bool = False
-    seconds: float = 0.0
 
 
 class Tool:
@@ -113,10 +111,8 @@ class Tool:
         `KeyboardInterrupt` and whatever else is no `Exception`. One that the function brought
         about itself, by waiting for a task that was cancelled, is told as well.
         """
-        started_at = anyio.current_time()
         output, is_error = await self._outcome(input)
-        seconds = anyio.current_time() - started_at
-        return ToolResult(bounded(output, self.longest), is_error, seconds)
+        return ToolResult(bounded(output, self.longest), is_error)
 
     async def _outcome(self, given: Mapping[str, Any]) -> tuple[Output, bool]:
         """Return what the model is told, and whether it is an error."""

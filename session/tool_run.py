@@ -119,4 +119,4 @@ def _unknown(name: str, tools: Mapping[str, Tool]) -> ToolResult:
 
     known = ", ".join(sorted(tools)) or "none at all"
     text = f"There is no tool {name!r}; there are: {known}."
-    return ToolResult(text, is_error=True, seconds=0.0)
+    return ToolResult(text, is_error=True)

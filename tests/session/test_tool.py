@@ -297,7 +297,7 @@ async def test_a_cancellation_waits_for_the_thread_of_a_plain_function() -> None
     assert ended.is_set()
 
 
-def test_a_tool_has_ten_minutes_and_tells_how_long_it_took() -> None:
+def test_a_tool_has_ten_minutes() -> None:
     result = anyio.run(
         Tool(anyio.sleep_forever).run,
         {},
@@ -305,7 +305,6 @@ def test_a_tool_has_ten_minutes_and_tells_how_long_it_took() -> None:
         backend_options={"clock": trio.testing.MockClock(autojump_threshold=0)},
     )
 
-    assert result.seconds == pytest.approx(600)
     assert "had not ended after 600 s" in str(result.output)
 
 
@@ -322,7 +321,6 @@ def test_a_tool_without_a_timeout_may_take_a_day() -> None:
     )
 
     assert result.output == "done"
-    assert result.seconds == pytest.approx(86_400)
 
 
 def test_tools_are_found_by_name_and_bare_functions_become_tools() -> None:
