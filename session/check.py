@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
@@ -13,6 +14,8 @@ from ..provider.route import Route
 from ..provider.secret import Secret
 from .config import ConfigWarning
 from .degraded import reachable
+from .journal import VARIABLE as JOURNAL_VARIABLE
+from .journal_path import why_unopenable
 from .plan import HINT
 from .plan_source import (
     COORDINATOR_VARIABLE,
@@ -134,8 +137,18 @@ def _warnings(plan: Plan | None, environ: Mapping[str, str]) -> Iterator[ConfigW
     if VARIABLE in environ and COORDINATOR_VARIABLE in environ:
         message = f"{VARIABLE} and {COORDINATOR_VARIABLE} are both set"
         yield ConfigWarning("C014", message, f"only {VARIABLE} is read; remove one of the two")
+    yield from _journal_warnings(environ)
     if plan is not None and not plan.chains:
         yield from _config_warnings(plan.config)
+
+
+def _journal_warnings(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
+    path = os.path.expanduser(environ.get(JOURNAL_VARIABLE, "").strip())
+    why = why_unopenable(path) if path else None
+    if why is not None:
+        message = f"{JOURNAL_VARIABLE} names {path!r}, which cannot be opened ({why})"
+        cure = "set it to a file that can be written, for as it is nothing is put on record"
+        yield ConfigWarning("C021", message, cure)
 
 
 def _config_warnings(config: FallbackConfig) -> Iterator[ConfigWarning]:
