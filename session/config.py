@@ -115,6 +115,12 @@ def parse_config(text: str | bytes) -> FallbackConfig:
     return config.model_copy(update={"warnings": doubled + config.warnings}) if doubled else config
 
 
+def bare_config(**limits: object) -> FallbackConfig:
+    """Return *limits* for a plan that has no map of siblings, which is no mistake there."""
+    config = FallbackConfig.model_validate({"fallback_models_by_model": {}, **limits})
+    return config.model_copy(update={"warnings": ()})
+
+
 def _doubled(text: str | bytes) -> Iterator[ConfigWarning]:
     for (outer, *inner), times in doubled_keys(text):
         name = outer if outer.isidentifier() else repr(outer)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..provider.error import ConfigError
 from ..provider.route import Route
-from .config import ConfigWarning, FallbackConfig
+from .config import ConfigWarning, bare_config
 from .expansion import expand, unset
 from .plan import HINT, Plan, entry_at
 
@@ -73,12 +73,10 @@ def hint_plan(
 def _plan(
     routes: list[Route], known: Mapping[str, Provider], warnings: list[ConfigWarning]
 ) -> Plan:
-    config = FallbackConfig(fallback_models_by_model={}, max_fallback_attempts=len(routes) - 1)
     entries = tuple(entry_at(route, known[route.provider]) for route in routes)
     return Plan(
         source="the hint",
-        # That the map is empty is no mistake here.
-        config=config.model_copy(update={"warnings": ()}),
+        config=bare_config(max_fallback_attempts=len(routes) - 1),
         chains={HINT: entries, str(routes[0]): entries},
         is_any_failure=True,
         warnings=tuple(warnings),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from ..provider.catalog import catalog, provider_settings
 from ..provider.error import ConfigError
 from ..provider.route import Route
-from .config import ConfigWarning, FallbackConfig
+from .config import ConfigWarning, bare_config
 from .numbered_name import gaps, look_alikes, misnumbered, written_entries
 from .plan import Entry, Plan
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ..provider.catalog import Provider
+    from .config import FallbackConfig
     from .numbered_name import Written
 
 TIERS = ("fast", "balanced", "deep")
@@ -84,17 +85,11 @@ class _Usable:
 
 def _limits(*, fallbacks: int) -> FallbackConfig:
     """Return the limits; without a fallback those under which a step goes as without us."""
-    config = (
-        FallbackConfig(
-            fallback_models_by_model={},
-            max_fallback_attempts=fallbacks,
-            move_policy="first_call",
-            on_partial="interrupt",
-        )
-        if fallbacks
-        else FallbackConfig(fallback_models_by_model={}, max_fallback_attempts=0)
+    if not fallbacks:
+        return bare_config(max_fallback_attempts=0)
+    return bare_config(
+        max_fallback_attempts=fallbacks, move_policy="first_call", on_partial="interrupt"
     )
-    return config.model_copy(update={"warnings": ()})  # that the map is empty is no mistake here
 
 
 def _no_primary(entries: Mapping[int, Written], warnings: Sequence[ConfigWarning]) -> str:

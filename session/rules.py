@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from ..provider.catalog import CAPABILITIES, config_error
 from ..provider.error import ConfigError
 from ..provider.failure import FailureKind
-from .config import ConfigWarning, FallbackConfig
+from .config import ConfigWarning, bare_config
 from .plan import Plan, entry_at
 from .rules_file import RulesFile
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..provider.catalog import Provider
     from ..provider.route import Route
+    from .config import FallbackConfig
     from .plan import Entry
     from .rules_file import Rule
 
@@ -133,15 +134,13 @@ def _entries(rule: Rule, providers: Mapping[str, Provider]) -> Iterator[Entry]:
 
 
 def _config(file: RulesFile, *, swaps: int) -> FallbackConfig:
-    config = FallbackConfig(
-        fallback_models_by_model={},
+    return bare_config(
         fallback_on_errors=FALLBACK_ON_ERRORS,
         max_fallback_attempts=swaps,
         move_policy="idempotent",
         idempotent_tools=tuple(file.idempotent_tools),
         **file.limits.model_dump(exclude_none=True),
     )
-    return config.model_copy(update={"warnings": ()})  # of a map that nobody wrote
 
 
 def _candidate_warnings(rule: Rule, where: str) -> Iterator[ConfigWarning]:
