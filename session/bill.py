@@ -12,6 +12,7 @@ from ..provider.wire import write_json
 from .error import BudgetExceeded
 from .event import Spent
 from .ledger import Amount
+from .need import CHARACTERS_PER_TOKEN
 from .story import tell
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from .ledger import Ledger
     from .request import Requests
     from .step import Step
-
-_CHARACTERS = 4
-"""Characters in one token, roughly: English prose and code, in most vocabularies."""
 
 
 class Bill:
@@ -196,7 +194,7 @@ def _input(usage: Usage, request: Rendering) -> int | None:
 
 
 def _tokens(characters: int) -> int:
-    return -(-characters // _CHARACTERS)
+    return -(-characters // CHARACTERS_PER_TOKEN)
 
 
 def _length(parts: Sequence[Part]) -> int:

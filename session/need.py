@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..provider.route import Route
 
 CHARACTERS_PER_TOKEN = 4
+"""Roughly: English prose and code, in most vocabularies."""
 IMAGE_TOKENS = 1_500
 """What a large picture takes at the providers that say so; small ones take less."""
 
