@@ -18,6 +18,9 @@ _SHAPES = re.compile(
     r"|((?i:[?&](?:api_key|key|access_token|token)=))[^\s&#'\"<>)]+"
 )
 """What keys look like, and where a URL has them: some gateways repeat the one that they refuse."""
+_WORDS = "KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?"
+_NAMES = re.compile(rf"(?:^|_)(?:APIKEY|{_WORDS})_|(?:{_WORDS})$", re.IGNORECASE)
+"""How variables are named that hold one: a word of the name says so, or its end."""
 _LINKS = 16
 """Causes of an exception that are followed."""
 
@@ -78,3 +81,8 @@ def without_keys(text: str, keys: Iterable[str]) -> str:
         if len(key) >= _SHORTEST:
             text = Secret(key).hidden_in(text)
     return masked(text)
+
+
+def names_a_secret(variable: str) -> bool:
+    """Say whether a variable of that name is taken to hold a secret, as ``OPENAI_API_KEY_2``."""
+    return _NAMES.search(variable) is not None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..provider.failure import Failure, FailureKind
-from ..provider.secret import without_keys
+from ..provider.secret import names_a_secret, without_keys
 from .event import (
     ReasoningDelta,
     TextDelta,
@@ -20,7 +20,7 @@ from .event import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from .event import Event
 
@@ -34,8 +34,6 @@ _WORDS = ("text", "input", "output", "prompt")
 """Fields that hold what was said; where they hold a number, they count it."""
 _WHOLE, _LEAST = 1024, 32
 """Characters of a text in a line that is too long, at first and at last; an id has fewer."""
-_SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
-"""How a variable is named that holds a secret."""
 
 
 def describe(event: Event, environ: Mapping[str, str]) -> dict[str, Any] | None:
@@ -97,15 +95,11 @@ def _hushed(told: dict[str, Any], failure: Failure, environ: Mapping[str, str]) 
     if failure.kind is FailureKind.UNKNOWN and failure.status is None:
         cause = "" if failure.cause is None else type(failure.cause).__name__
         return told | {"message": cause}
-    secrets = list(_secrets(environ))
+    secrets = [value for name, value in environ.items() if names_a_secret(name)]
     return {
         name: without_keys(value, secrets) if isinstance(value, str) else value
         for name, value in told.items()
     }
-
-
-def _secrets(environ: Mapping[str, str]) -> Iterable[str]:
-    return (value for name, value in environ.items() if name.upper().endswith(_SECRETS))
 
 
 def _plain(value: object) -> object:

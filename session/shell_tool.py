@@ -3,7 +3,6 @@
 # No postponed annotations: what they are made of is needed where a schema is drawn from them.
 
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -16,16 +15,15 @@ import anyio
 from anyio.abc import Process
 from pydantic import Field
 
+from ..provider.secret import names_a_secret
 from .approval import Approve, Request, require
 
 LONGEST_TIMEOUT = 600.0
 MOST_BYTES = 30_000
 _CHUNK = 65_536
 _MOST_DRAINED = 64
-_SECRET = re.compile(
-    r"^SIDESTEP_|(^|_)(API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(_|$)",
-    re.IGNORECASE,
-)
+_OURS = "SIDESTEP_"
+"""What our own variables begin with; there are keys in some."""
 
 Command = Annotated[str, Field(description="What the shell is to run.")]
 Timeout = Annotated[
@@ -114,7 +112,7 @@ def visible_environ(environ: Mapping[str, str], hidden: Collection[str] = ()) ->
     return {
         name: value
         for name, value in environ.items()
-        if name not in hidden and _SECRET.search(name) is None
+        if not (name in hidden or name.upper().startswith(_OURS) or names_a_secret(name))
     }
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidestep.provider.secret import Secret, masked
+from sidestep.provider.secret import Secret, masked, names_a_secret
 
 KEY = "sk-very-secret-0123456789"
 
@@ -77,3 +77,31 @@ def test_an_exception_is_quotable_where_no_link_names_the_key(
     error: Exception, is_quotable: bool
 ) -> None:
     assert Secret(KEY).quotable(error) is (error if is_quotable else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        pytest.param("OPENROUTER_API_KEY", True, id="an API key"),
+        pytest.param("OPENAI_API_KEY_2", True, id="the second of some"),
+        pytest.param("OPENAI_APIKEY_2", True, id="the second, in one word"),
+        pytest.param("openai_apikey", True, id="small letters"),
+        pytest.param("MYKEY", True, id="the end of a word"),
+        pytest.param("PGPASSWORD", True, id="a password at the end of a word"),
+        pytest.param("ANTHROPIC_AUTH_TOKEN", True, id="a token"),
+        pytest.param("AWS_SECRET_ACCESS_KEY", True, id="a secret"),
+        pytest.param("AWS_ACCESS_KEY_ID", True, id="its id"),
+        pytest.param("SECRET_PATH", True, id="the first word"),
+        pytest.param("DB_PASSWD", True, id="a password, for short"),
+        pytest.param("GPG_PASSPHRASE", True, id="a passphrase"),
+        pytest.param("GOOGLE_APPLICATION_CREDENTIALS", True, id="credentials"),
+        pytest.param("PATH", False, id="path"),
+        pytest.param("KEYBOARD", False, id="the beginning of a word"),
+        pytest.param("MONKEY_ISLAND", False, id="the end of a word that is not the last"),
+        pytest.param("TOKENIZERS_PARALLELISM", False, id="tokenizers"),
+        pytest.param("MAX_TOKENS", False, id="a number of them"),
+        pytest.param("", False, id="nothing"),
+    ],
+)
+def test_a_variable_that_holds_a_secret_is_known_by_its_name(name: str, is_secret: bool) -> None:
+    assert names_a_secret(name) is is_secret

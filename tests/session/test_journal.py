@@ -207,12 +207,17 @@ def test_nothing_that_was_said_is_written(tmp_path: Path) -> None:
         pytest.param("bad key hunter22-of-mine", "bad key [key]", id="one in the environment"),
         pytest.param("bad key hunter22-of…", "bad key [key]", id="the beginning of it"),
         pytest.param(f"Illegal header 'Bearer {KEY}'", "Illegal header 'Bearer [key]'", id="any"),
+        pytest.param("bad key hunter33-of-mine", "bad key [key]", id="the second of some"),
+        pytest.param("bad key hunter44-of-mine", "bad key [key]", id="a password, for short"),
         pytest.param("the model is busy", "the model is busy", id="none"),
     ],
 )
 def test_no_key_is_written(message: str, written: str, tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    environ = {"HOUSE_API_KEY": "hunter22-of-mine", "EMPTY_KEY": "", "SHORT_KEY": "key"}
+    environ = {
+        "HOUSE_API_KEY": "hunter22-of-mine", "EMPTY_KEY": "", "SHORT_KEY": "key",
+        "HOUSE_API_KEY_2": "hunter33-of-mine", "DB_PASSWD": "hunter44-of-mine",
+    }  # fmt: skip
     with journal(path, environ=environ) as write:
         write(failed(message))
 
