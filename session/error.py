@@ -39,7 +39,10 @@ class StepFailed(SidestepError):
 
 
 class FallbackExhausted(StepFailed):
-    """The step was swapped to other routes, and failed there as well."""
+    """The step was swapped to other routes, and failed there as well; or no route could take it.
+
+    In the latter case there are no attempts, and the message says what stood in the way.
+    """
 
 
 class ContextOverflow(StepFailed):
@@ -49,7 +52,8 @@ class ContextOverflow(StepFailed):
 class BudgetExceeded(StepFailed):
     """The turn, or the session, has taken what it may take.
 
-    It is raised between attempts: no route is blamed for it, and none is tried in its stead.
+    It is raised between attempts, or once its ``seconds`` are over, which cancel what is under
+    way: no route is blamed for it, and none is tried in its stead.
     """
 
 

@@ -182,6 +182,7 @@ class Session:
         Raises:
             ValueError: *deadline* is not above 0; or there is no prompt, nor was there one before.
             RuntimeError: Another turn of this session is running.
+            ConfigError: The client does not know the provider.
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, the conversation is too long, or the turn
                 has taken all its steps.
@@ -255,6 +256,7 @@ class Session:
 
         Raises:
             ValueError: *max_output_tokens* is no whole number above 0.
+            ConfigError: The client does not know the provider.
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, it is too long, or a budget is spent.
             StoreError: The store cannot be read.
@@ -339,8 +341,9 @@ class Session:
             why = self._ledger.overrun() if is_first else None
             if why is None:
                 raise
+            message = f"{why}: raise it, or ask for less"
             raise BudgetExceeded(
-                f"{why}: raise it, or ask for less", requested=self.route, attempts=()
+                message, requested=self.route, attempts=progress.attempts
             ) from error
 
     async def _steps(self, progress: _Progress, deadline_at: float | None) -> None:
@@ -436,9 +439,10 @@ class Session:
             if isinstance(exc, FallbackUnsafe) and reader.has_run:
                 progress.route, progress.broken = message.route or self.route, exc
                 return message  # a new step sees what the tools said
-            progress.route = self.route
+            progress.route, progress.attempts = self.route, step.attempts
             raise
         message.route = progress.route = step.route
+        progress.attempts = ()
         message.attempts = bill.close()
         progress.text = "".join(part.text for part in message.parts if isinstance(part, Text))
         await reader.keep()
@@ -478,12 +482,14 @@ class _Progress:
     """How far a turn has come: what its last step said, and where.
 
     Args:
+        attempts: Those of the step that failed, if one has.
         broken: Why the last step broke off, after a tool had run; None: it did not.
     """
 
     route: Route
     breaks: Breaks
     text: str = ""
+    attempts: Sequence[Attempt] = ()
     broken: FallbackUnsafe | None = None
 
 

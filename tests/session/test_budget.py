@@ -439,9 +439,11 @@ async def test_time_that_is_up_ends_a_wait() -> None:
     options = {"budget": Budget(seconds=1.5)}
     answered = {A: [{"status": 503}, ANSWER]}
     async with Outage(answered, session=options, maxUpstreamRetryAttempts=3) as outage:
-        with pytest.raises(BudgetExceeded, match=r"the turn has lasted 1\.5 of 1\.5 s"):
+        with pytest.raises(BudgetExceeded, match=r"the turn has lasted 1\.5 of 1\.5 s") as caught:
             await outage.session.turn("hi")
 
+    assert caught.value.failure is not None
+    assert (caught.value.failure.route, caught.value.failure.status) == (A, 503)
     assert outage.clock.slept == [1.5]
     assert outage.asked == [A]
 
@@ -463,9 +465,11 @@ async def test_time_that_is_up_ends_a_tool() -> None:
     options = {"tools": [think], "budget": Budget(seconds=60)}
     async with Outage({A: call}, session=options) as outage:
         outage.middleware.on_event = pass_nearly_a_minute
-        with anyio.fail_after(5), pytest.raises(BudgetExceeded, match=r"lasted 61\.0 of 60 s"):
+        overrun = pytest.raises(BudgetExceeded, match=r"lasted 61\.0 of 60 s")
+        with anyio.fail_after(5), overrun as caught:
             await outage.session.turn("hi")
 
+    assert caught.value.attempts == ()
     assert of(outage.events, TurnEnded)[0].error["class"] == "BudgetExceeded"
 
 
