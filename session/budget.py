@@ -11,7 +11,7 @@ from .setting import is_limit, shown
 class Budget:
     """What a turn, or a session, may spend; None anywhere is no limit.
 
-    Before each attempt what it may take is set against what is left: its request's characters
+    Before each attempt what it may take is set against what is left: its request's bytes
     by 4 as input, and of output what the request allows, or where that says nothing any at all.
     So with a longest answer set no limit is passed by more than the estimate is wrong, and
     without one the last attempt may pass it.

@@ -204,7 +204,8 @@ class TurnEnded:
     """The agent hands back.
 
     Args:
-        text: The answer, with nothing retracted in it; empty after an error.
+        text: The answer, with nothing retracted in it; empty after an error, but for a
+            `StoreError`, after which it is what was answered and could not be kept.
         route: The route that answered, or *requested* where none did.
         error: The class and message of what ended the turn; None after an answer.
     """
