@@ -442,10 +442,29 @@ async def test_time_that_is_up_ends_a_wait() -> None:
         with pytest.raises(BudgetExceeded, match=r"the turn has lasted 1\.5 of 1\.5 s") as caught:
             await outage.session.turn("hi")
 
-    assert caught.value.failure is not None
-    assert (caught.value.failure.route, caught.value.failure.status) == (A, 503)
+    assert [each.route for each in caught.value.attempts] == [A]
     assert outage.clock.slept == [1.5]
     assert outage.asked == [A]
+
+
+@pytest.mark.asyncio
+async def test_time_that_is_up_ends_an_attempt_which_is_listed_with_those_before() -> None:
+    def pass_a_minute(event: Event) -> None:
+        if isinstance(event, Swapped):
+            outage.clock.now += 59.99
+        if isinstance(event, AttemptStarted) and event.route == B:
+            outage.clock.now += 1
+
+    options = {"budget": Budget(seconds=60)}
+    answered = {A: {"status": 503}, B: {"text": "Half", "after": 1, "stall": True}}
+    async with Outage(answered, session=options) as outage:
+        outage.middleware.on_event = pass_a_minute
+        overrun = pytest.raises(BudgetExceeded, match=r"lasted 61\.0 of 60 s")
+        with anyio.fail_after(5), overrun as caught:
+            await outage.session.turn("hi")
+
+    failed = [(each.route, each.failure and each.failure.kind) for each in caught.value.attempts]
+    assert failed == [(A, FailureKind.SERVER_ERROR), (B, FailureKind.CANCELLED)]
 
 
 @pytest.mark.asyncio
