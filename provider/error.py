@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .secret import masked
+
 if TYPE_CHECKING:
     from .failure import Failure
 
@@ -13,7 +15,13 @@ class SidestepError(Exception):
 
 
 class ConfigError(SidestepError):
-    """A setting is wrong; the message says which, its value, and what to write instead."""
+    """A setting is wrong; the message says which, its value, and what to write instead.
+
+    What looks like a key is not repeated.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(masked(message))
 
 
 class ProviderError(SidestepError):

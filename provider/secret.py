@@ -15,7 +15,7 @@ _SHAPES = re.compile(
     r"(?:\b|(?<=\\[nrt]))"  # or after an end of line, as `repr` spells it
     r"(?:[sp]k[-_][\w-]{16,}|(?:gsk|csk|xai|pplx|hf|r8)[-_]\w{16,}|AIza[\w-]{20,})"
     r"|(?<=Bearer )[\w.~+/=-]{16,}"
-    r"|((?i:[?&](?:api_key|key|access_token|token)=))[^\s&#'\"<>)]+"
+    r"|((?i:[?&](?:api_key|key|access_token|token)=))[^\s&#'\"<>)\\]+"
 )
 """What keys look like, and where a URL has them: some gateways repeat the one that they refuse."""
 _WORDS = "KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?"

@@ -11,7 +11,7 @@ from rich.text import Text
 from ..provider.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ..provider.error import ConfigError
 from ..provider.route import Route
-from ..provider.secret import Secret
+from ..provider.secret import Secret, masked
 from .config import ConfigWarning
 from .degraded import reachable
 from .journal import VARIABLE as JOURNAL_VARIABLE
@@ -69,7 +69,7 @@ def inspect(environ: Mapping[str, str], asked: str | None = None) -> dict[str, A
     except ConfigError as error:
         return found | {"state": "wrong", "error": f"{source}: {error}"}
     except ValueError as error:
-        return found | {"state": "wrong", "error": f"--model: {error}"}
+        return found | {"state": "wrong", "error": masked(f"--model: {error}")}
     if plan is not None:
         is_on = bool(plan.config.max_fallback_attempts) or bool(plan.chains)
         found["state"] = "on" if is_on else "off"
@@ -268,7 +268,7 @@ def _show_state(console: Console, found: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in found["settings"].items():
         if name != "fallbackModelsByModel":
-            table.add_row(f"  {name}", _told(value))
+            table.add_row(f"  {name}", Text(masked(_told(value))))
     console.print(table)
 
 
@@ -287,6 +287,6 @@ def _show_chain(console: Console, chain: Mapping[str, Any]) -> None:
     back = "and back, two ways" if len(chain["walk"]) == 2 else "and back to the first"
     end = back if chain["is_cycle"] else "and no further"
     line = f"{walk}  ({end})" if len(chain["walk"]) > 1 else f"{walk}  (no sibling)"
-    console.print(Text(line), soft_wrap=True)
+    console.print(Text(masked(line)), soft_wrap=True)
     for route, why in chain["unfit"].items():
-        console.print(Text(f"  {route} is passed over: {why}"), soft_wrap=True)
+        console.print(Text(masked(f"  {route} is passed over: {why}")), soft_wrap=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -13,6 +14,7 @@ import anyio
 import click
 
 from ..provider.error import ConfigError
+from ..provider.secret import masked
 from . import interrupt
 from .option import Place, RouteName, Seconds, budget_option
 
@@ -244,7 +246,7 @@ def check(*, asked: str | None, journal: str | None, is_json: bool) -> int:
 
     found = inspect(os.environ, asked)
     if is_json:
-        click.echo(json.dumps(found, ensure_ascii=False))
+        click.echo(masked(json.dumps(found, ensure_ascii=False)))
     elif not found["error"]:
         show(terminal(), found)
     if not found["error"]:
@@ -351,6 +353,13 @@ def terminal() -> Console:
     return console if console.width >= MIN_WIDTH else Console(width=80)
 
 
+def _tell(error: click.ClickException) -> None:
+    """Print what was typed wrong; a key may have been typed in the wrong place."""
+    told = io.StringIO()
+    error.show(told)
+    click.echo(masked(told.getvalue()), err=True, nl=False)
+
+
 def main() -> None:
     """Run the command, and exit."""
     try:
@@ -360,7 +369,7 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         code = EXIT_INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        _tell(error)
         code = error.exit_code
     except ConfigError as error:
         click.echo(f"Error: {error}", err=True)

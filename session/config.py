@@ -14,6 +14,7 @@ from pydantic_core import from_json
 from ..provider.catalog import ProviderSettings, provider_settings
 from ..provider.error import ConfigError
 from ..provider.route import Route
+from ..provider.secret import masked
 from .doubled_key import doubled_keys
 
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
@@ -27,13 +28,17 @@ class ConfigWarning:
 
     Args:
         code: Stable, such as ``C003``; the README lists them.
-        message: What is wrong, with the value.
-        cure: What to change.
+        message: What is wrong, with the value; what looks like a key is masked in it.
+        cure: What to change; the same.
     """
 
     code: str
     message: str
     cure: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
+        object.__setattr__(self, "cure", masked(self.cure))
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}: {self.cure}"
@@ -226,7 +231,7 @@ def _explain(problem: Any) -> str:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = masked(repr(value))
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -16,6 +16,7 @@ import click
 from ..provider.client import Client
 from ..provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.error import ConfigError, ProviderError
+from ..provider.secret import masked
 from . import interrupt
 from .compaction import Summary
 from .degraded import PASSING
@@ -132,7 +133,7 @@ def take_turn(
         interrupt.run(turn)
     except (ProviderError, StepFailed, StoreError, TimeoutError) as error:
         if not is_json:
-            click.echo(f"Error: {printable(_told(error))}", err=True)
+            click.echo(f"Error: {printable(masked(_told(error)))}", err=True)
         return 1
     return 0
 
@@ -280,4 +281,4 @@ class Printer:
 
     def _note(self, text: str) -> None:
         self._end_line()
-        click.echo(f"sidestep: {printable(text)}", err=True)
+        click.echo(f"sidestep: {printable(masked(text))}", err=True)

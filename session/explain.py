@@ -15,7 +15,7 @@ from ..provider.reader import DECODERS
 from ..provider.recorded import Outcome, Recorded, read
 from ..provider.report import read_body
 from ..provider.route import Route
-from ..provider.secret import without_keys
+from ..provider.secret import masked, without_keys
 from .console import printable
 from .decision import Retry, Standing, Stop, Swap, decide
 from .event import failure_to_json
@@ -80,7 +80,7 @@ def _notes(recorded: Recorded, provider: Provider, known: Mapping[str, Provider]
     if not name:
         return [f"the {provider.wire} wire, as no provider was given"]
     if not recorded.names_somebody and name not in known:
-        return [f"the {provider.wire} wire, as {name!r} is no provider that sidestep knows"]
+        return [f"the {provider.wire} wire, as {masked(name)!r} is no provider that sidestep knows"]
     if wire not in (None, provider.wire):
         return [f"the {provider.wire} wire of {name!r}, but the body looks like {wire}"]
     return []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..provider.error import ConfigError
 from ..provider.route import Route
+from ..provider.secret import masked
 from .config import ConfigWarning, bare_config
 from .expansion import expand, unset
 from .plan import HINT, Plan, entry_at
@@ -109,6 +110,8 @@ def _malformed(element: str, provider: str, *, has_colon: bool, model: str) -> s
         return "is empty"
     if element.split() != [element]:
         return "has white space inside"
+    if masked(element) != element:
+        return "looks like a key"
     if not provider:
         return "has no provider before its colon"
     if "/" in provider:

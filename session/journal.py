@@ -11,6 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 
 from ..provider.error import ConfigError
+from ..provider.secret import masked
 from .clock import SystemClock
 from .event import AttemptStarted, Compacted, StepStarted, ToolRunEnded, ToolRunStarted, TurnEnded
 from .journal_line import UNHEARD, VERSION, describe, line
@@ -158,7 +159,7 @@ class Journal:
             self._has_complained = True
             _logger.error(
                 "the journal %r cannot be written (%s): lines are missing in it until it can",
-                self.path, why,
+                masked(self.path), why,
             )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from ..provider.catalog import catalog, provider_settings
 from ..provider.error import ConfigError
 from ..provider.route import Route
+from ..provider.secret import masked
 from .config import ConfigWarning, bare_config
 from .numbered_name import gaps, look_alikes, misnumbered, written_entries
 from .plan import Entry, Plan
@@ -126,7 +127,7 @@ def _usable(entries: Iterable[Written], warnings: list[ConfigWarning]) -> list[_
 def _routes(written: Written) -> Iterator[tuple[str, Route]]:
     for tier in TIERS:
         model = written.value(tier.upper())
-        if model.split() == [model]:
+        if _flaw(model) is None:
             yield tier, Route(f"{written.name}/{model}")
 
 
@@ -189,10 +190,19 @@ def _unnamed(written: Written) -> Iterator[ConfigWarning]:
     """Warn of tiers that are set to what is no model's name."""
     for tier in TIERS:
         variable, model = written.variable(tier.upper()), written.values.get(tier.upper())
-        if model is not None and model.split() != [model]:
-            what = "has white space inside" if model else "is empty"
+        what = None if model is None else _flaw(model)
+        if what is not None:
             message = f"{variable} {what}, and so {written.name} has no model for `{tier}`"
             yield ConfigWarning("C034", message, "set it to a model's name, or unset it")
+
+
+def _flaw(model: str) -> str | None:
+    """Return why *model* is no model's name, as the rest of a sentence; None: it may be one."""
+    if not model:
+        return "is empty"
+    if model.split() != [model]:
+        return "has white space inside"
+    return None if masked(model) == model else "looks like a key"
 
 
 def _missing_tiers(usable: Sequence[_Usable]) -> Iterator[ConfigWarning]:

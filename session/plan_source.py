@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..provider.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ..provider.catalog import catalog, providers_from_env
 from ..provider.error import ConfigError
+from ..provider.secret import masked
 from ..provider.variable import named_path, read_variable
 from .config import parse_config
 from .numbered_name import FIELDS, written_entries
@@ -55,8 +56,8 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The variable, and the file if it names one."""
-        return f"{self.variable} ({self.path})" if self.path else self.variable
+        """The variable, and the file if it names one; what looks like a key is masked."""
+        return masked(f"{self.variable} ({self.path})") if self.path else self.variable
 
     def read(self) -> str | bytes:
         """Return what it says.
