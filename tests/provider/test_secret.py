@@ -35,6 +35,12 @@ SHAPED = "sk-test-1234567890abcdef"
     ("said", "shown"),
     [
         pytest.param(f"no key: {SHAPED}.", "no key: [key].", id="a key of OpenAI's"),
+        *(
+            pytest.param(f"({shape}0123456789abcdef)", "([key])", id=f"{shape}…")
+            for shape in (
+                "sk-", "sk_", "pk-", "pk_", "gsk_", "csk-", "xai-", "pplx-", "hf_", "hf-", "r8_",
+            )
+        ),
         pytest.param("AIzaSyA-0123456789_abcdefghij", "[key]", id="a key of Google's"),
         pytest.param("Bearer abcdef0123456789", "Bearer [key]", id="a header"),
         pytest.param(repr(f"no key:\n{SHAPED}"), r"'no key:\n[key]'", id="after an escape"),
@@ -48,7 +54,7 @@ SHAPED = "sk-test-1234567890abcdef"
         pytest.param("openai/gpt-5.2-codex", "openai/gpt-5.2-codex", id="a route"),
         pytest.param("", "", id="nothing"),
     ],
-)
+)  # fmt: skip
 def test_what_looks_like_a_key_is_masked_once(said: str, shown: str) -> None:
     assert masked(said) == shown
     assert masked(shown) == shown
