@@ -258,7 +258,9 @@ class Decoder(BaseDecoder):
 
     def _note_stop(self, value: dict[str, Any]) -> None:
         delta = mapping(value.get("delta"))
-        self._stop = string(delta.get("stop_reason")) or self._stop
+        stop = string(delta.get("stop_reason"))
+        self.ends += bool(stop)
+        self._stop = stop or self._stop
         details = mapping(delta.get("stop_details"))
         said = (string(details.get(name)) for name in ("category", "explanation"))
         self._detail = ", ".join(text for text in said if text) or self._detail

@@ -21,6 +21,7 @@ class BaseDecoder:
         self.usage = Usage()
         self.is_done = False
         self.unshown = 0
+        self.ends = 0
         self._provider = provider
 
     def _reread(self, data: bytes) -> Any:

@@ -235,6 +235,7 @@ class Decoder(BaseDecoder):
     def _end_with(self, candidate: Mapping[str, Any]) -> None:
         """Keep the reason for the end; of several the last, but a failure stays one."""
         finish = string(candidate.get("finishReason"))
+        self.ends += finish not in _UNSPECIFIED
         if finish not in _UNSPECIFIED and self._kind() is None:
             self._finish = finish
             self._detail = string(candidate.get("finishMessage"))

@@ -204,6 +204,7 @@ class Decoder(BaseDecoder):
 
     def _end_with(self, finish: str) -> None:
         """Keep the reason for the end; of several the last, but a failure stays one."""
+        self.ends += 1
         failed = kind_of_stop(self._finish, provider=self._provider, wire="openai-chat")
         if failed is None:
             self._finish = finish

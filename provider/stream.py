@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from . import verdict
 from .error import ProviderError
 from .failure import Failure, FailureKind, Stage
 from .foreign import classify_exception
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .watch import Watch
 
 # Seconds. Each bounds something that must not hold up an attempt whose outcome is known.
-_LINGER = 5.0  # for what may follow the reason for the end: usage, the marker, late content
+_LINGER = 5.0  # for what may follow the reason for the end, or what came after it: usage, content
 _DRAIN = 0.5  # for the last bytes of a whole body, so that its connection can be used again
 
 
@@ -63,6 +64,7 @@ class Stream:
         broken: Failure | None = None
         failed: Failure | None = None
         late: list[Delta] = []
+        is_cut = False
         try:
             watch.expect(first)
             async for block in body.blocks:
@@ -83,7 +85,7 @@ class Stream:
                 if decoder.is_done or decoder.stop is not None:
                     break
             watch.rest()
-            await self._linger(body, late)
+            is_cut = await self._linger(body, late)
         except ProviderError as error:
             failed = error.failure
         except Exception as error:
@@ -93,7 +95,7 @@ class Stream:
                     raise
         watch.rest()
         if failed is None:
-            failed = self._judge(broken, late)
+            failed = self._judge(broken, late, is_cut=is_cut)
         # What came late is told in one piece, and whatever followed it: a listener that cannot
         # take text back must have seen all that is in the parts.
         for delta in late:
@@ -101,38 +103,56 @@ class Stream:
         if failed is not None:
             raise self._blame.error(failed, request_id=decoder.request_id) from failed.cause
 
-    async def _linger(self, body: Body, late: list[Delta]) -> None:
+    async def _linger(self, body: Body, late: list[Delta]) -> bool:
         """Wait a little for what may follow the reason for the end, and for the body's own end.
 
         A connection whose body was read to its end can be used again.
 
         Args:
             late: Takes what comes, also if the connection breaks after it.
+
+        Returns:
+            True: Output came after the last reason for the end, and then nothing for too long.
         """
+        goes_on = False
         with anyio.move_on_after(_LINGER) as scope:
             if self.decoder.is_done:
                 _drain(scope)
             async for block in body.blocks:
-                was_done = self.decoder.is_done
+                was_done, has_output = self.decoder.is_done, False
                 for name, data in self.parser.feed(block):
-                    late += self._decode(name, data)
+                    ends, unshown = self.decoder.ends, self.decoder.unshown
+                    deltas = self._decode(name, data)
+                    late += deltas
+                    if deltas or self.decoder.unshown != unshown:
+                        goes_on = has_output = True
+                    if self.decoder.ends != ends:
+                        goes_on = False
                 if self.decoder.is_done and not was_done:
                     _drain(scope)
+                elif has_output and not was_done:
+                    scope.deadline = anyio.current_time() + _LINGER
             await body.release()
+        return scope.cancelled_caught and goes_on and not self.decoder.is_done
 
-    def _judge(self, broken: Failure | None, late: list[Delta]) -> Failure | None:
+    def _judge(self, broken: Failure | None, late: list[Delta], *, is_cut: bool) -> Failure | None:
         """Read what the body left unfinished; say why the answer is not whole, or means failure.
 
         Args:
             broken: What cut the body; None where it came to its end.
             late: Takes what comes of it.
+            is_cut: It was given up while output was still coming.
         """
         try:
             for name, data in self.parser.flush():
                 if is_json(data):  # what is not was cut
                     late += self._decode(name, data)
             late += self.decoder.end(is_clean=broken is None)
+            if is_cut:
+                raise verdict.given_up(_LINGER)
         except ProviderError as error:
+            if is_cut and error.failure.kind is FailureKind.TOOL_CALL_MALFORMED:
+                return verdict.given_up(_LINGER).failure
             if broken is not None and error.failure.kind is FailureKind.TRUNCATED:
                 return _cut(error.failure, broken)
             return error.failure

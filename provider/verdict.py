@@ -37,6 +37,15 @@ def truncated() -> ProviderError:
     return _ended(FailureKind.TRUNCATED, "the stream ended before its terminal marker")
 
 
+def given_up(seconds: float) -> ProviderError:
+    """Say that output came after the reason for the end, and no other end after it."""
+    return _ended(
+        FailureKind.TRUNCATED,
+        f"output came after the reason for the end, and then neither more nor an end of it "
+        f"within {seconds:g} s",
+    )
+
+
 def failed_stop(kind: FailureKind, stop: str, detail: str = "") -> ProviderError:
     """Say that the model stopped for a reason that is a failure, in the provider's word."""
     said = f": {shorten(detail)}" if detail else ""

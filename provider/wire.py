@@ -36,6 +36,8 @@ class Decoder(Protocol):
     """Nothing more can come."""
     unshown: int
     """How many events brought output that no delta shows: arguments of calls, signatures."""
+    ends: int
+    """How many reasons for the end came; some providers send several, and output between them."""
 
     @property
     def stop(self) -> str | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.abc
 import pytest
+import trio.testing
 
 from sidestep import Client, FailureKind, ProviderError, Route
 from sidestep.provider.catalog import Provider, Timeouts
@@ -20,6 +21,8 @@ from sidestep.provider.part import Conversation, Message, Text, ToolCall
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from types import ModuleType
+
+    import httpx
 
     from sidestep.provider.reply import Reply
 
@@ -36,6 +39,13 @@ LO = b'data: {"choices":[{"delta":{"content":"lo"},"finish_reason":null}]}\n\n'
 FINISH = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n'
 DONE = b"data: [DONE]\n\n"
 WHOLE = HEL + LO + FINISH + DONE
+USAGE = b'data: {"choices":[],"usage":{"prompt_tokens":4,"completion_tokens":7}}\n\n'
+CALL = (
+    b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":'
+    b'{"name":"n","arguments":"{"}}]}}]}\n\n'
+)
+LIFE = b": alive\n\n"
+STREAM = {"content-type": "text/event-stream"}
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -327,6 +337,55 @@ async def test_a_stall_after_the_reason_for_the_end_is_waited_for_a_little(
             reply = await read(client)
 
     assert reply.parts == [Text("Hel")]
+
+
+LATE = [
+    pytest.param([(4, LO), (4, LO), (4, FINISH), (0, DONE)], "Hellolo", None, id="and its marker"),
+    pytest.param([(4, LO), (4, FINISH), (99, LO)], "Hello", None, id="and another reason"),
+    pytest.param([(4, LO), (4, FINISH + USAGE)], "Hello", None, id="and the end of the body"),
+    pytest.param([(4, USAGE), (99, LO)], "Hel", None, id="of the usage alone"),
+    pytest.param([(4, LIFE), (4, LO)], "Hel", None, id="that comments hold up"),
+    pytest.param([(4, LO), (6, LO + FINISH + DONE)], "Hello", "truncated", id="that stops"),
+    pytest.param([(4, LO), (4, LIFE), (4, LO)], "Hello", "truncated", id="that becomes comments"),
+    pytest.param([(4, FINISH + LO), (6, DONE)], "Hello", "truncated", id="after a second reason"),
+    pytest.param([(4, CALL), (6, DONE)], "Hel", "truncated", id="of a call that stops"),
+]
+
+
+@pytest.mark.parametrize(("events", "text", "kind"), LATE)
+def test_output_after_the_reason_for_the_end_is_waited_for_while_it_comes(
+    events: list[tuple[float, bytes]], text: str, kind: str | None, library: ModuleType
+) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield HEL + FINISH
+        for seconds, event in events:
+            await anyio.sleep(seconds)
+            yield event
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        response: httpx.Response = library.Response(200, headers=STREAM, content=body())
+        return response
+
+    async def ask() -> tuple[Reply, ProviderError | None]:
+        http = library.AsyncClient(transport=library.MockTransport(answer))
+        client = Client(http=http, providers=providers("http://h"), environ=ENVIRON)
+        reply = client.stream(CHAT, HELLO)
+        try:
+            async with reply:
+                async for _ in reply:
+                    pass
+        except ProviderError as error:
+            return reply, error
+        return reply, None
+
+    reply, error = anyio.run(
+        ask,
+        backend="trio",
+        backend_options={"clock": trio.testing.MockClock(autojump_threshold=0)},
+    )
+
+    assert reply.parts == [Text(text)]
+    assert (error and error.failure.kind) == kind
 
 
 async def test_a_client_makes_what_it_sends_with_and_closes_it() -> None:
