@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
+import sniffio
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable, Coroutine
 
     import httpx
 
@@ -37,12 +38,18 @@ class Body:
             self.blocks = response.aiter_bytes()  # type: ignore[assignment]
 
     async def release(self) -> None:
-        """Give the connection back; `blocks` came to its end."""
+        """Give the connection back, whoever cancels us; `blocks` came to its end."""
+        await _ended(self._release)
+
+    async def _release(self) -> None:
         await self._response.aclose()
         self.is_released = True
 
     async def abandon(self) -> None:
         """Close the connection, also while we are being cancelled."""
+        await _ended(self._abandon)
+
+    async def _abandon(self) -> None:
         with anyio.move_on_after(_CLOSE, shield=True):
             with suppress(Exception):
                 await self._response.aclose()
@@ -51,3 +58,33 @@ class Body:
             with suppress(Exception):
                 async for _ in self.blocks:
                     pass
+
+
+async def _ended(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Do *work* to its end, then be cancelled if we were meanwhile.
+
+    What asyncio itself cancels heeds no shield, and inside *work* the pool would lose track of
+    the connection. A task of its own is cheaper than a group with one.
+    """
+    if sniffio.current_async_library() != "asyncio":
+        await work()
+        return
+    from asyncio import CancelledError, get_running_loop, wait  # loaded by now
+
+    cancelled: CancelledError | None = None
+    # With the shield only asyncio's own cancellation gets here; a scope's comes after it.
+    with anyio.CancelScope(shield=True):
+        task = get_running_loop().create_task(work())
+        while not task.done():
+            try:
+                await wait([task], timeout=_CLOSE)
+                if not task.done():
+                    task.cancel()
+            except CancelledError as error:
+                cancelled = error
+    if cancelled is not None:
+        with suppress(BaseException):
+            task.result()
+        raise cancelled
+    with suppress(CancelledError):
+        task.result()
