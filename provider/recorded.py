@@ -13,7 +13,7 @@ from .delta import TextDelta, ToolCallStarted
 from .error import ConfigError, ProviderError
 from .raw_answer import RawAnswer, refuse_misplaced
 from .reader import parser_of
-from .refusal import name_refusal
+from .refusal import is_stream, name_refusal
 from .vendor import vendor_named, vendor_of
 from .wire import is_json, mapping, read_json, write_json
 
@@ -116,10 +116,10 @@ class Recorded:
         return b"".join(self.blocks)
 
     @property
-    def is_json(self) -> bool:
-        """Whether it is one JSON value in place of events, as its type or its look says."""
-        kind = self.headers.get("content-type")
-        return self.body.lstrip()[:1] == b"{" if kind is None else "json" in kind
+    def content_type(self) -> str:
+        """What it says it is, or where it does not say, what it looks like."""
+        looks = "application/json" if self.body.lstrip()[:1] == b"{" else ""
+        return self.headers.get("content-type", looks)
 
     def spoken_by(self, providers: Mapping[str, Provider]) -> Provider:
         """Return that of *providers*, or for one that nobody knows one with its name and wire."""
@@ -231,8 +231,7 @@ def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
     Args:
         decoder: A new one, of the provider's wire. It holds the parts afterwards.
     """
-    is_success = 200 <= recorded.status < 300
-    if not is_success or (recorded.is_json and provider.wire != "gemini"):
+    if not is_stream(recorded.status, recorded.content_type, provider.wire):
         return Outcome(
             name_refusal(recorded.status, recorded.headers, recorded.body, provider=provider)
         )

@@ -17,9 +17,18 @@ if TYPE_CHECKING:
     import httpx
 
     from .catalog import Provider
+    from .wire import Wire
 
 _PATIENCE = 5.0
 """Seconds for the body of an error whose status came already."""
+
+
+def is_stream(status: int, content_type: str, wire: Wire) -> bool:
+    """Say whether an answer is one to be read event by event.
+
+    Gemini's may be one JSON array of what are events elsewhere, and so may one of a proxy of it.
+    """
+    return 200 <= status < 300 and ("json" not in content_type or wire == "gemini")
 
 
 async def read_refusal(
@@ -31,8 +40,8 @@ async def read_refusal(
         blocks: The body of *response*.
         now: Epoch seconds, which an HTTP date is counted from.
     """
-    is_success = 200 <= response.status_code < 300
-    if is_success and "json" not in response.headers.get("content-type", ""):
+    kind = response.headers.get("content-type", "")
+    if is_stream(response.status_code, kind, provider.wire):
         return None
     body = await read_body(blocks)
     return name_refusal(response.status_code, response.headers, body, provider=provider, now=now)

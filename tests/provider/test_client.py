@@ -15,6 +15,9 @@ from sidestep import Client, ConfigError, FailureKind, ProviderError, Route, Tex
 from sidestep.provider.catalog import Provider, catalog, provider_settings
 from sidestep.provider.failure import Stage
 from sidestep.provider.part import Conversation, Message, Reasoning, Text, ToolCall
+from sidestep.provider.reader import DECODERS
+from sidestep.provider.recorded import Recorded
+from sidestep.provider.recorded import read as read_recorded
 from sidestep.provider.wire import WIRES
 
 if TYPE_CHECKING:
@@ -46,6 +49,9 @@ ERROR = b'data: {"error":{"code":502,"message":"gone"}}\n\n'
 DONE = b"data: [DONE]\n\n"
 WHOLE = HEL + LO + FINISH + USAGE + DONE
 
+
+GEMINI_HEL = {"candidates": [{"content": {"parts": [{"text": "Hel"}]}}]}
+GEMINI_LO = {"candidates": [{"content": {"parts": [{"text": "lo"}]}, "finishReason": "STOP"}]}
 
 PROVIDERS = {
     "chat": Provider("chat", "openai-chat", "http://h", "KEY"),
@@ -433,6 +439,51 @@ class TestRefusal:
         failure = await failed(answering(library, body, headers=JSON))
 
         assert (failure.kind, failure.status, failure.stage) == (kind, status, Stage.STREAM)
+
+    @pytest.mark.parametrize("content_type", ["application/json", "text/event-stream", "x/y"])
+    @pytest.mark.parametrize(
+        ("chunks", "kind", "text"),
+        [
+            pytest.param([GEMINI_HEL, GEMINI_LO], None, "Hello", id="whole"),
+            pytest.param([GEMINI_HEL], FailureKind.TRUNCATED, "Hel", id="cut"),
+            pytest.param(
+                [GEMINI_HEL, {"error": {"code": 503}}], FailureKind.OVERLOADED, "Hel", id="error"
+            ),
+            pytest.param([{"error": {"code": 429}}], FailureKind.RATE_LIMIT, "", id="error alone"),
+        ],
+    )
+    async def test_an_array_of_chunks_is_read_as_the_command_reads_it(
+        self,
+        library: ModuleType,
+        chunks: list[dict[str, Any]],
+        kind: FailureKind | None,
+        text: str,
+        content_type: str,
+    ) -> None:
+        """So Gemini answers where it is not asked for events."""
+        body, headers = json.dumps(chunks).encode(), {"content-type": content_type}
+        gemini = Provider("gemini", "gemini", "http://h", None)
+
+        def answer(_: httpx.Request) -> httpx.Response:
+            response: httpx.Response = library.Response(200, headers=headers, content=body)
+            return response
+
+        reply = mocked(library, answer, providers={"gemini": gemini}).stream(
+            Route("gemini/m"), HELLO
+        )
+        failure: Failure | None = None
+        try:
+            async with reply:
+                async for _ in reply:
+                    pass
+        except ProviderError as error:
+            failure = error.failure
+        recorded = Recorded(provider="gemini", status=200, headers=headers, blocks=(body,))
+        told = read_recorded(recorded, gemini, DECODERS["gemini"](gemini)).failure
+
+        assert (failure and failure.kind) == kind
+        assert (told and told.kind) == kind
+        assert reply.parts == ([Text(text)] if text else [])
 
 
 class TestKey:
