@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 from .caching import mark_anthropic
 from .effort import nearest_effort
 from .model import is_kimi_by_effort
-from .note import Note
 from .object_schema import object_schema
 from .part import Image, Message, Reasoning, Text, ToolCall
+from .tool_name import name_there
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .handover import Handover
-    from .note import Action
     from .part import Effort, Output, Part, ToolSpec
     from .target import Target
 
@@ -88,7 +87,7 @@ def _max_tokens(handover: Handover) -> int:
 def _sampling(handover: Handover) -> dict[str, float]:
     temperature, top_p = handover.settings.temperature, handover.settings.top_p
     if temperature is not None and temperature > HOTTEST:
-        _note(handover, "changed", f"temperature {temperature} to {HOTTEST}", "it is the highest")
+        handover.note("changed", f"temperature {temperature} to {HOTTEST}", "it is the highest")
         temperature = HOTTEST
     if temperature is not None and not handover.target.takes_both:
         top_p = None
@@ -109,9 +108,9 @@ def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
         asked["thinking"] = {"type": "adaptive"}
         asked["output_config"] = {"effort": nearest_effort(effort, _efforts(target))}
     elif (budget := min(BUDGETS[effort], max_tokens // 2)) < _LEAST_BUDGET:
-        _note(handover, "dropped", "thinking", f"max_tokens of {max_tokens} leaves no room for it")
+        handover.note("dropped", "thinking", f"max_tokens of {max_tokens} leaves no room for it")
     elif _goes_on_without(handover):
-        _note(handover, "dropped", "thinking", "the answer that goes on did not begin with it")
+        handover.note("dropped", "thinking", "the answer that goes on did not begin with it")
     else:
         asked["thinking"] = {"type": "enabled", "budget_tokens": budget}
     return {name: value for name, value in asked.items() if name not in target.omitted}
@@ -157,7 +156,7 @@ def _shown(handover: Handover, thinking: Mapping[str, Any], *, thinks: bool) -> 
     is_off = not thinks and ("thinking" in thinking or target.thinking != "adaptive")
     if not is_off or target.missing_reasoning is not None or not any(map(_has_thinking, messages)):
         return messages
-    _note(handover, "dropped", "reasoning", "thinking is off, and then none may be shown")
+    handover.note("dropped", "reasoning", "thinking is off, and then none may be shown")
     return [
         Message(message.role, [part for part in message.parts if not isinstance(part, Reasoning)])
         for message in messages
@@ -232,7 +231,7 @@ def _tool_choice(handover: Handover, *, thinks: bool) -> dict[str, dict[str, Any
     choice = _choice(handover)
     if choice["type"] in ("any", "tool") and (thinks or not target.can_be_forced):
         why = "it thinks, and then none can be forced" if thinks else "this model cannot be forced"
-        _note(handover, "changed", f"tool_choice {settings.tool_choice!r} to 'auto'", why)
+        handover.note("changed", f"tool_choice {settings.tool_choice!r} to 'auto'", why)
         choice = {"type": "auto"}
     if settings.parallel_tool_calls is False and choice["type"] != "none":
         choice["disable_parallel_tool_use"] = True
@@ -248,15 +247,4 @@ def _choice(handover: Handover) -> dict[str, Any]:
             return {"type": asked or "auto"}
         case "required":
             return {"type": "any"}
-    given = next((given for given, own in handover.renamed.items() if own == asked), asked)
-    if any(tool.name == given for tool in handover.tools):
-        return {"type": "tool", "name": given}
-    _note(handover, "changed", f"tool_choice {asked!r} to 'auto'", "no tool is called so")
-    return {"type": "auto"}
-
-
-def _note(handover: Handover, action: Action, what: str, why: str) -> None:
-    """Note once what was said otherwise, however often *handover* is encoded."""
-    note = Note(action, what, why)
-    if note not in handover.notes:
-        handover.notes.append(note)
+    return {"type": "tool", "name": name_there(asked, handover.renamed)}

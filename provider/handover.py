@@ -17,7 +17,7 @@ from .part import Message, Text, ToolCall, ToolSpec
 from .tool_name import ToolNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .part import Conversation, Settings
     from .target import Target
@@ -26,6 +26,8 @@ __all__ = ["GO_ON", "Action", "Handover", "Note", "hand_over"]
 
 GO_ON = "Go on."
 """What the user says where an API wants a message of the user's, and there is none."""
+
+_NO_TOOL = "no tool is called so"
 
 
 @dataclass(slots=True)
@@ -50,6 +52,12 @@ class Handover:
     renamed: Mapping[str, str] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
 
+    def note(self, action: Action, what: str, why: str) -> None:
+        """Note once what was said otherwise, however often this is spelled."""
+        note = Note(action, what, why)
+        if note not in self.notes:
+            self.notes.append(note)
+
 
 def hand_over(conversation: Conversation, target: Target) -> Handover:
     """Shape *conversation* for *target*."""
@@ -67,6 +75,9 @@ def hand_over(conversation: Conversation, target: Target) -> Handover:
     if made.tools and not conversation.tools:
         # What is declared only because it was called is not there to be called again.
         made.settings = replace(made.settings, tool_choice="none")
+    elif not _can_be_called(made.settings.tool_choice, conversation.tools):
+        made.note("changed", f"tool_choice {made.settings.tool_choice!r} to 'auto'", _NO_TOOL)
+        made.settings = replace(made.settings, tool_choice="auto")
     made.renamed = names.renamed
     return made
 
@@ -103,6 +114,12 @@ def _declared(conversation: Conversation, names: ToolNames, notes: list[Note]) -
         tool if (name := names.give(tool.name)) == tool.name else replace(tool, name=name)
         for tool in once.values()
     ]
+
+
+def _can_be_called(choice: str | None, tools: Sequence[ToolSpec]) -> bool:
+    """Say whether *choice* is a word for a choice, or names one of *tools*."""
+    is_word = choice in {None, "auto", "none", "required"}
+    return is_word or not tools or any(tool.name == choice for tool in tools)
 
 
 def _called(made: Handover) -> Iterable[ToolSpec]:

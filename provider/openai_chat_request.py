@@ -19,6 +19,7 @@ from .object_schema import object_schema
 from .openai_schema import for_openai
 from .part import Image, Message, Reasoning, Text, ToolCall
 from .think_tag import with_tag
+from .tool_name import name_there
 from .wire import write_json
 
 if TYPE_CHECKING:
@@ -231,8 +232,7 @@ def _choice(choice: str, handover: Handover) -> str | dict[str, Any]:
         return "auto"
     if choice == "required":
         return choice
-    given = {own: name for name, own in handover.renamed.items()}
-    return {"type": "function", "function": {"name": given.get(choice, choice)}}
+    return {"type": "function", "function": {"name": name_there(choice, handover.renamed)}}
 
 
 def _limits(settings: Settings, target: Target) -> dict[str, Any]:

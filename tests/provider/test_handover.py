@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep import Route
+from sidestep.provider.catalog import catalog
 from sidestep.provider.handover import GO_ON, Handover, hand_over
-from sidestep.provider.part import Conversation, Image, Message, Reasoning, Text, ToolCall
+from sidestep.provider.part import (
+    Conversation,
+    Image,
+    Message,
+    Reasoning,
+    Settings,
+    Text,
+    ToolCall,
+    ToolSpec,
+)
+from sidestep.provider.rendering import body_of
 from sidestep.provider.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target
 
 from .conversations import ROUTES, conversations, messages, target
@@ -384,3 +396,37 @@ def test_a_longer_conversation_begins_as_the_shorter_did(
     assert long.system[: len(short.system)] == short.system
     assert long.tools[: len(short.tools)] == short.tools
     assert short.renamed.items() <= long.renamed.items()
+
+
+OF_WIRES = [CLAUDE, GPT, "openai-chat/gpt-4o", "mistral/mistral-large-latest", GEMINI]
+
+
+def choosing(choice: str, *tools: str) -> Conversation:
+    said = [Message("user", [Text("Hello")])]
+    return Conversation(said, [ToolSpec(name) for name in tools], Settings(tool_choice=choice))
+
+
+@pytest.mark.parametrize("route", OF_WIRES)
+@pytest.mark.parametrize("choice", ["write", "read_file"], ids=["unknown", "of the target alone"])
+def test_a_choice_that_names_no_declared_tool_is_left_to_the_model(route: str, choice: str) -> None:
+    provider = catalog()[Route(route).provider]
+    asked = choosing(choice, "read file", "ls")
+
+    body, rendering = body_of(asked, provider, Route(route))
+    free, _ = body_of(choosing("auto", "read file", "ls"), provider, Route(route))
+
+    assert body == free
+    notes = [str(note) for note in rendering.notes]
+    assert notes == [f"changed tool_choice {choice!r} to 'auto': no tool is called so"]
+
+
+@pytest.mark.parametrize("route", OF_WIRES)
+def test_a_choice_names_a_tool_as_the_target_knows_it(route: str) -> None:
+    body, rendering = body_of(
+        choosing("read file", "ls", "read file"), catalog()[Route(route).provider], Route(route)
+    )
+
+    assert '"name": "read_file"' in json.dumps(body.get("tool_choice", "")) or (
+        body["toolConfig"]["functionCallingConfig"]["allowedFunctionNames"] == ["read_file"]
+    )
+    assert rendering.notes == []
