@@ -230,6 +230,10 @@ def _choice(choice: str, handover: Handover) -> str | dict[str, Any]:
     is_silenced = handover.settings.reasoning == "none" and _can_be_silenced(target)
     if not (target.can_be_forced or is_silenced):
         return "auto"
+    if _thinks_freely(handover.settings, target):
+        why = "it thinks, and then none can be forced"
+        handover.note("changed", f"tool_choice {choice!r} to 'auto'", why)
+        return "auto"
     if choice == "required":
         return choice
     return {"type": "function", "function": {"name": name_there(choice, handover.renamed)}}
@@ -241,10 +245,11 @@ def _limits(settings: Settings, target: Target) -> dict[str, Any]:
     if settings.max_output_tokens is not None:
         most = target.most_tokens or settings.max_output_tokens
         spelled[target.token_limit] = min(settings.max_output_tokens, most)
-    if target.takes_sampling and settings.temperature is not None:
+    takes_sampling = target.takes_sampling and not _thinks_freely(settings, target)
+    if takes_sampling and settings.temperature is not None:
         spelled["temperature"] = settings.temperature
     is_one_too_many = "temperature" in spelled and not target.takes_both
-    if target.takes_sampling and settings.top_p is not None and not is_one_too_many:
+    if takes_sampling and settings.top_p is not None and not is_one_too_many:
         spelled["top_p"] = settings.top_p
     if target.vendor == "openai" and settings.cache_key is not None:
         spelled["prompt_cache_key"] = settings.cache_key
@@ -259,6 +264,11 @@ def _reasoning(settings: Settings, target: Target) -> dict[str, Any]:
     if effort == "none" and not target.can_be_silenced:
         return {}
     return spell(effort, target)
+
+
+def _thinks_freely(settings: Settings, target: Target) -> bool:
+    """Say whether it is asked to think, and refuses then to be forced or steered."""
+    return target.is_free_to_think and settings.reasoning not in {None, "none"}
 
 
 def _can_be_silenced(target: Target) -> bool:

@@ -71,6 +71,7 @@ class Target:
         thinking: How it is told to think.
         can_be_silenced: It can be told not to think.
         can_be_forced: It can be told to call a tool.
+        is_free_to_think: While it thinks it cannot be forced, and takes no sampling.
         takes_sampling: It takes ``temperature`` and ``top_p``.
         takes_both: It takes these two at once.
         token_limit: What it calls the length of the longest answer.
@@ -101,6 +102,7 @@ class Target:
     thinking: Thinking = "none"
     can_be_silenced: bool = True
     can_be_forced: bool = True
+    is_free_to_think: bool = False
     takes_sampling: bool = True
     takes_both: bool = True
     token_limit: str = "max_tokens"  # noqa: S105 - the name of a parameter
@@ -306,6 +308,7 @@ def _claude_behind(model: str) -> Mapping[str, Any]:
         "takes_both": facts.takes_both,
         "can_be_silenced": facts.can_be_silenced,
         "can_be_forced": facts.can_be_forced,
+        "is_free_to_think": True,
         "declares_called_tools": True,
     }
 

@@ -28,6 +28,7 @@ from sidestep.provider.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target,
 
 if TYPE_CHECKING:
     from sidestep.provider.delta import Delta
+    from sidestep.provider.part import Effort
 
 Object = dict[str, Any]
 
@@ -43,6 +44,7 @@ OPENROUTER = Route("openrouter/openai/gpt-5.6")
 SONNET = Route("openrouter/anthropic/claude-sonnet-5")
 GROQ = Route("groq/openai/gpt-oss-120b")
 CEREBRAS = Route("cerebras/gpt-oss-120b")
+HAIKU = Route("openrouter/anthropic/claude-haiku-4.5")
 MISTRAL = Route("mistral/mistral-large-latest")
 MAGISTRAL = Route("mistral/magistral-medium-latest")
 DEEPSEEK = Route("deepseek/deepseek-v4-pro")
@@ -623,6 +625,13 @@ def test_as_much_of_sampling_as_is_taken(route: Route, sent: Object) -> None:
     assert {name: body[name] for name in ("temperature", "top_p") if name in body} == sent
 
 
+@pytest.mark.parametrize("reasoning", [None, "none", "low"])
+def test_a_claude_that_is_asked_to_think_gets_no_sampling(reasoning: Effort | None) -> None:
+    body = spelled(HAIKU, user("a"), temperature=0.2, reasoning=reasoning)
+
+    assert ("temperature" in body) is (reasoning != "low")
+
+
 def named(name: str) -> Object:
     return {"type": "function", "function": {"name": name}}
 
@@ -645,6 +654,19 @@ CHOICES = [
     ),
     pytest.param(MOONSHOT, {"tool_choice": "required", "reasoning": "none"}, "auto", id="never"),
     pytest.param(MOONSHOT, {"tool_choice": "none"}, "none", id="none is never forced"),
+    *(
+        pytest.param(HAIKU, {"tool_choice": asked, "reasoning": effort}, choice, id=f"{id_} Claude")
+        for id_, asked, effort, choice in (
+            ("named to a thinking", "read", "low", "auto"),
+            ("required of a thinking", "required", "high", "auto"),
+            ("none of a thinking", "none", "low", "none"),
+            ("named to a silenced", "read", "none", named("read")),
+            ("required of a free", "required", None, "required"),
+        )
+    ),
+    pytest.param(
+        OPENROUTER, {"tool_choice": "read", "reasoning": "low"}, named("read"), id="of OpenAI"
+    ),
 ]
 
 
