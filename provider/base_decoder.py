@@ -24,6 +24,13 @@ class BaseDecoder:
         self.ends = 0
         self._provider = provider
 
+    def _take(self, usage: Usage) -> None:
+        """Keep the last count; but no last word that counts neither input nor output."""
+        mine = self.usage
+        counts = usage.input is not None or usage.output is not None
+        if counts or (mine.input is None and mine.output is None):
+            self.usage = usage
+
     def _reread(self, data: bytes) -> Any:
         """Read what the strict parser refused; the word for the end is an object without a key.
 

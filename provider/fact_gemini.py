@@ -88,6 +88,26 @@ GEMINI = Facts(
             504: "DEADLINE_EXCEEDED",
         }
     ),
+    stops={
+        "SAFETY": K.CONTENT_FILTER,
+        "RECITATION": K.CONTENT_FILTER,
+        "LANGUAGE": K.CONTENT_FILTER,
+        "BLOCKLIST": K.CONTENT_FILTER,
+        "PROHIBITED_CONTENT": K.CONTENT_FILTER,
+        "SPII": K.CONTENT_FILTER,
+        "MODEL_ARMOR": K.CONTENT_FILTER,
+        "IMAGE_SAFETY": K.CONTENT_FILTER,
+        "IMAGE_PROHIBITED_CONTENT": K.CONTENT_FILTER,
+        "IMAGE_RECITATION": K.CONTENT_FILTER,
+        "MALFORMED_FUNCTION_CALL": K.TOOL_CALL_MALFORMED,
+        "UNEXPECTED_TOOL_CALL": K.TOOL_CALL_MALFORMED,
+        "TOO_MANY_TOOL_CALLS": K.TOOL_CALL_MALFORMED,
+        "MISSING_THOUGHT_SIGNATURE": K.HISTORY_REJECTED,
+        # Their own client asks again after these, so they are no verdict on the request.
+        "MALFORMED_RESPONSE": K.SERVER_ERROR,
+        "OTHER": K.SERVER_ERROR,
+        "IMAGE_OTHER": K.SERVER_ERROR,
+    },
     waits=(rf"(?:\A|[.,:;!]\s|\n)Please retry in {WAIT}",),
     daily=(_DAILY, "America/Los_Angeles"),
 )

@@ -8,7 +8,6 @@ the google-genai package 3.6.1, and gemini-cli (packages/core/src/core/geminiCha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
@@ -30,31 +29,6 @@ if TYPE_CHECKING:
 _NOTHING: tuple[Delta, ...] = ()
 _CUT = "MAX_TOKENS"
 _UNSPECIFIED = frozenset({"", "FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED"})
-
-_K = FailureKind
-_STOPS: Mapping[str, FailureKind] = MappingProxyType(
-    {
-        "SAFETY": _K.CONTENT_FILTER,
-        "RECITATION": _K.CONTENT_FILTER,
-        "LANGUAGE": _K.CONTENT_FILTER,
-        "BLOCKLIST": _K.CONTENT_FILTER,
-        "PROHIBITED_CONTENT": _K.CONTENT_FILTER,
-        "SPII": _K.CONTENT_FILTER,
-        "MODEL_ARMOR": _K.CONTENT_FILTER,
-        "IMAGE_SAFETY": _K.CONTENT_FILTER,
-        "IMAGE_PROHIBITED_CONTENT": _K.CONTENT_FILTER,
-        "IMAGE_RECITATION": _K.CONTENT_FILTER,
-        "MALFORMED_FUNCTION_CALL": _K.TOOL_CALL_MALFORMED,
-        "UNEXPECTED_TOOL_CALL": _K.TOOL_CALL_MALFORMED,
-        "TOO_MANY_TOOL_CALLS": _K.TOOL_CALL_MALFORMED,
-        "MISSING_THOUGHT_SIGNATURE": _K.HISTORY_REJECTED,
-        # Their own client asks again after these, so they are no verdict on the request.
-        "MALFORMED_RESPONSE": _K.SERVER_ERROR,
-        "OTHER": _K.SERVER_ERROR,
-        "IMAGE_OTHER": _K.SERVER_ERROR,
-    }
-)
-"""The words for why the model stopped that mean failure."""
 
 
 @dataclass(slots=True)
@@ -180,7 +154,7 @@ class Decoder(BaseDecoder):
         self.request_id = string(value.get("responseId")) or self.request_id
         usage = value.get("usageMetadata")
         if isinstance(usage, dict) and usage:
-            self.usage = _usage(usage)  # of the whole answer so far
+            self._take(_usage(usage))  # of the whole answer so far
         feedback = mapping(value.get("promptFeedback"))
         reason = string(feedback.get("blockReason"))
         if reason not in _UNSPECIFIED:
@@ -241,8 +215,7 @@ class Decoder(BaseDecoder):
             self._detail = string(candidate.get("finishMessage"))
 
     def _kind(self) -> FailureKind | None:
-        known = _STOPS.get(self._finish or "")
-        return known or kind_of_stop(self._finish, provider=self._provider, wire="gemini")
+        return kind_of_stop(self._finish, provider=self._provider, wire="gemini")
 
 
 _SIGNED = frozenset({"text", "thought", "thoughtSignature"})

@@ -22,7 +22,7 @@ from .template import Template
 from .think_tag import ThinkTag
 from .tool_fragment import CallAssembler
 from .vendor import vendor_of
-from .wire import mapping, string
+from .wire import integer, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -267,7 +267,7 @@ class Decoder(BaseDecoder):
             raise self._error({"error": {"code": groq["error"], "message": groq["error"]}})
         for usage in (value.get("usage"), choice.get("usage"), groq.get("usage")):
             if isinstance(usage, dict) and usage:
-                self.usage = _usage(usage)
+                self._take(_usage(usage))
 
 
 def _text_in(value: Any) -> object:
@@ -282,12 +282,8 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         usage.get("cached_tokens"),
     )
     return Usage(
-        input=_number(usage.get("prompt_tokens")),
-        output=_number(usage.get("completion_tokens")),
-        cache_read=next((number for number in map(_number, cached) if number is not None), None),
-        cache_write=_number(details.get("cache_write_tokens")),
+        input=integer(usage.get("prompt_tokens")),
+        output=integer(usage.get("completion_tokens")),
+        cache_read=next((number for number in map(integer, cached) if number is not None), None),
+        cache_write=integer(details.get("cache_write_tokens")),
     )
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) else None

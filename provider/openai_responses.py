@@ -224,7 +224,7 @@ class Decoder(BaseDecoder):
         self.request_id = string(response.get("id")) or self.request_id
         usage = response.get("usage")
         if isinstance(usage, dict) and usage:
-            self.usage = _usage(usage)
+            self._take(_usage(usage))
 
     def _error(self, value: object) -> ProviderError:
         return verdict.error_event(value, provider=self._provider, wire="openai-responses")

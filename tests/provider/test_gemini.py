@@ -193,6 +193,20 @@ def test_signatures_alone_count_as_output_that_no_delta_shows() -> None:
     assert reader.unshown == 1
 
 
+@pytest.mark.parametrize(
+    "last",
+    [{"trafficType": "ON_DEMAND"}, {"promptTokenCount": None}, {"cachedContentTokenCount": 3}],
+    ids=["its traffic", "null", "what was cached"],
+)
+def test_usage_that_counts_nothing_undoes_no_count(last: Event) -> None:
+    reader = decoder()
+    counted = {"promptTokenCount": 4, "candidatesTokenCount": 7}
+
+    read(reader, [{**chunk(text("a")), "usageMetadata": counted}, {**STOP, "usageMetadata": last}])
+
+    assert reader.usage == Usage(input=4, output=7)
+
+
 ENDS = [
     pytest.param([], "truncated", id="nothing"),
     pytest.param([chunk(text("a"))], "truncated", id="no reason for the end"),

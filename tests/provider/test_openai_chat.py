@@ -593,6 +593,27 @@ def test_the_end_is_judged(events: list[Event], kind: str | None, is_clean: bool
     assert not [part for part in reader.parts if isinstance(part, ToolCall)]
 
 
+@pytest.mark.parametrize(
+    ("word", "kind"),
+    [
+        ("SAFETY", FailureKind.CONTENT_FILTER),
+        ("IMAGE_SAFETY", FailureKind.CONTENT_FILTER),
+        ("MALFORMED_FUNCTION_CALL", FailureKind.TOOL_CALL_MALFORMED),
+        ("MISSING_THOUGHT_SIGNATURE", FailureKind.HISTORY_REJECTED),
+        ("OTHER", FailureKind.SERVER_ERROR),
+    ],
+)
+def test_a_gemini_may_say_in_its_own_words_why_it_failed(word: str, kind: FailureKind) -> None:
+    url = "https://generativelanguage.googleapis.com/v1beta/openai"
+    reader = Decoder(Provider("mine", "openai-chat", url, None))
+    read(reader, [chunk(word, content="a")])
+
+    with pytest.raises(ProviderError) as caught:
+        reader.end()
+
+    assert caught.value.failure.kind is kind
+
+
 def test_content_after_the_reason_for_the_end_is_kept() -> None:
     reader = decoder()
 
@@ -644,6 +665,25 @@ def test_usage_is_found(event: Event, usage: Usage) -> None:
     read(reader, [chunk(content="a"), {**chunk(), **event}])
 
     assert reader.usage == usage
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        pytest.param({"usage": {"cost": 0.1}}, id="what it costs"),
+        pytest.param({"usage": {"prompt_tokens": None, "completion_tokens": None}}, id="null"),
+        pytest.param({"usage": {"prompt_tokens": True, "completion_tokens": False}}, id="booleans"),
+        pytest.param({"x_groq": {"usage": {"queue_time": 0.1}}}, id="of Groq"),
+        pytest.param({"usage": {"prompt_tokens_details": {"cached_tokens": 3}}}, id="details"),
+    ],
+)
+def test_usage_that_counts_nothing_undoes_no_count(last: Event) -> None:
+    reader = decoder()
+    counted = {"usage": {"prompt_tokens": 4, "completion_tokens": 7}}
+
+    read(reader, [{**chunk("stop", content="a"), **counted}, {**chunk(), **last}])
+
+    assert reader.usage == Usage(input=4, output=7)
 
 
 BROKEN = [
