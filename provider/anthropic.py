@@ -18,6 +18,7 @@ from .delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStar
 from .fact import kind_of_stop
 from .part import Part, Reasoning, Text, ToolCall
 from .template import Template
+from .told_call import ToldCalls
 from .wire import mapping, new_call_id, read_arguments, string
 
 if TYPE_CHECKING:
@@ -72,11 +73,6 @@ class _Block:
             return None
         return Reasoning(text, signature=signature, redacted=self.redacted)
 
-    def repeats(self, other: _Block) -> bool:
-        """Say whether this call, which is closed, is the *other* once more."""
-        mine = self.id, self.name, self.input
-        return other is not self and mine == (other.id, other.name, other.input)
-
     def close(self, *, is_over: bool = False) -> Sequence[Delta]:
         """Take note that nothing more comes of it; tell of a call as soon as it has arguments.
 
@@ -104,6 +100,7 @@ class Decoder(BaseDecoder):
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[_Block] = []
+        self._told = ToldCalls()
         self._at: dict[object, _Block] = {}
         self._growing: tuple[_Block, Template] | None = None  # what takes the deltas of late
         self._stop: str | None = None
@@ -246,7 +243,9 @@ class Decoder(BaseDecoder):
     def _close(self, block: _Block, *, is_over: bool = False) -> Sequence[Delta]:
         """Close *block*; a call that comes whole a second time is not another one."""
         deltas = block.close(is_over=is_over)
-        if deltas and any(block.repeats(other) for other in self._order):
+        if not deltas or block.input is None:
+            return deltas
+        if self._told.repeats(block.id, block.name, block.input):
             self._order = [other for other in self._order if other is not block]
             return _NOTHING
         return deltas

@@ -19,6 +19,7 @@ from .delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStar
 from .fact import kind_of_stop
 from .failure import FailureKind
 from .part import Part, Reasoning, Text, ToolCall, Usage
+from .told_call import ToldCalls
 from .wire import integer, mapping, new_call_id, read_arguments, string
 
 if TYPE_CHECKING:
@@ -55,10 +56,6 @@ class _Call:
     input: dict[str, Any]
     signature: str | None
 
-    def repeats(self, other: _Call) -> bool:
-        """Say whether this is the *other* once more."""
-        return (self.id, self.name, self.input) == (other.id, other.name, other.input)
-
     def part(self, *, complete: bool) -> Part:
         return ToolCall(self.id, self.name, self.input, signature=self.signature)
 
@@ -69,6 +66,7 @@ class Decoder(BaseDecoder):
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[_Run | _Call] = []
+        self._told = ToldCalls()
         self._unread: list[str] = []  # names of calls whose arguments cannot be read
         self._finish: str | None = None
         self._blocked: str | None = None
@@ -199,7 +197,7 @@ class Decoder(BaseDecoder):
             self.unshown += 1
             return
         made = _Call(string(call.get("id")) or new_call_id(), name, arguments, signature)
-        if any(made.repeats(other) for other in self._order if isinstance(other, _Call)):
+        if self._told.repeats(made.id, name, arguments):
             self.unshown += 1
             return
         self._order.append(made)

@@ -18,6 +18,7 @@ from .fact import kind_of_stop
 from .failure import FailureKind
 from .output_item import Item
 from .part import Part, Text, ToolCall, Usage
+from .told_call import ToldCalls
 from .wire import integer, mapping, string
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Decoder(BaseDecoder):
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[Item] = []
+        self._told = ToldCalls()
         self._at: dict[object, Item] = {}
         self._stop: str | None = None
         self._is_cut = False
@@ -193,7 +195,9 @@ class Decoder(BaseDecoder):
 
     def _once(self, item: Item, deltas: Sequence[Delta]) -> Sequence[Delta]:
         """Return *deltas*, which close *item*; none where it is a call that came before."""
-        if any(item.repeats(other) for other in self._order):
+        if not deltas or item.input is None:
+            return deltas
+        if self._told.repeats(item.call_id, item.name, item.input):
             self._order = [other for other in self._order if other is not item]
             return _NOTHING
         return deltas

@@ -52,12 +52,6 @@ class Item:
         ids = string(fields.get("id")), string(fields.get("call_id"))
         return not self.is_done or ids == (self.id, self.call_id)
 
-    def repeats(self, other: Item) -> bool:
-        """Say whether this item, which is closed, is the call of the *other* once more."""
-        if self.input is None or other is self:
-            return False
-        return (self.call_id, self.name, self.input) == (other.call_id, other.name, other.input)
-
     def announce(self, fields: Mapping[str, Any]) -> list[Delta]:
         """Take what the beginning of the item says; a call can be told of by then."""
         self.id = string(fields.get("id"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .delta import Delta, ToolCallEnded, ToolCallStarted
 from .part import ToolCall
+from .told_call import ToldCalls
 from .wire import mapping, new_call_id, read_arguments, string, write_json
 
 if TYPE_CHECKING:
@@ -35,11 +36,6 @@ class Call:
         """Nothing of its arguments came."""
         return not any(piece and not piece.isspace() for piece in self.pieces)
 
-    def repeats(self, other: Call) -> bool:
-        """Say whether this call, which is closed, is the *other* once more."""
-        mine = self.id, self.name, self.input
-        return other is not self and mine == (other.id, other.name, other.input)
-
 
 class CallAssembler:
     """Put the fragments of calls together.
@@ -56,6 +52,7 @@ class CallAssembler:
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
+        self._told = ToldCalls()
         self._at: dict[int, Call] = {}
         self._of: dict[str, Call] = {}  # by each id that a fragment of it had
 
@@ -99,9 +96,11 @@ class CallAssembler:
 
     def _close(self, call: Call) -> Iterator[Delta]:
         call.input = read_arguments("".join(call.pieces))
-        if any(call.repeats(other) for other in self.calls):
-            self.calls.remove(call)
-        elif call.input is not None:
+        if call.input is None:
+            return
+        if self._told.repeats(call.id, call.name, call.input):
+            self.calls = [other for other in self.calls if other is not call]
+        else:
             yield ToolCallEnded(call.id, call.name, call.input)
 
     @property
