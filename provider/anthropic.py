@@ -181,13 +181,18 @@ class Decoder(BaseDecoder):
             if block is None or block.is_closed:
                 # A facade may announce no block, or give all of them one index.
                 block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
-            return self._grow(block, delta[kind], data) if block.kind == kind else _NOTHING
+            if block.kind == kind:
+                return self._grow(block, delta[kind], data)
+            self.unshown += 1  # of a block that we do not keep
+            return _NOTHING
         if block is None:
             return _NOTHING
         if kind == "input_json" and block.kind == "tool_use":
             self._unshown(block.pieces, delta["partial_json"])
         elif kind == "signature" and block.kind == "thinking":
             self._unshown(block.signature, delta["signature"])
+        else:
+            self.unshown += 1
         return _NOTHING
 
     def _grow(self, block: _Block, text: object, data: bytes) -> Sequence[Delta]:
@@ -235,6 +240,7 @@ class Decoder(BaseDecoder):
             return _NOTHING
         if kind not in _SHOWN:
             self._at[index] = _Block("skipped")
+            self.unshown += 1
             return _NOTHING
         block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
         self._unshown(block.signature, content.get("signature"))

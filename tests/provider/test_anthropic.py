@@ -115,6 +115,37 @@ def test_arguments_and_signatures_count_as_output_that_no_delta_shows() -> None:
     assert reader.unshown == 2
 
 
+SKIPPED = began(0, type="server_tool_use", id="s", name="search", input={})
+
+
+@pytest.mark.parametrize(
+    ("event", "unshown"),
+    [
+        pytest.param(piece(0, "input_json", '{"q'), 1, id="arguments"),
+        pytest.param(piece(0, "text", "a"), 1, id="text"),
+        pytest.param(piece(0, "brand_new", "a"), 1, id="a new delta"),
+        pytest.param(began(1, type="web_search_tool_result", content=[]), 1, id="another block"),
+        pytest.param(closed(0), 0, id="its end"),
+        pytest.param({"type": "ping"}, 0, id="a ping"),
+    ],
+)
+def test_what_comes_of_a_block_that_is_skipped_counts_as_output(event: Event, unshown: int) -> None:
+    reader = decoder()
+    read(reader, [START, SKIPPED])
+    before = reader.unshown
+
+    assert read(reader, [event]) == []
+    assert reader.unshown - before == unshown
+
+
+def test_a_citation_counts_as_output() -> None:
+    reader = decoder()
+
+    read(reader, [START, *TEXT[:2], piece(0, "citations", "c")])
+
+    assert reader.unshown == 1
+
+
 WHOLE = [
     pytest.param(
         [began(0, type="redacted_thinking", data="enc"), closed(0), *CALL],
