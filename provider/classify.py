@@ -154,11 +154,19 @@ def _classify(
         reset_at=reset_at,
         stage=stage,
         request_id=next((report.request_id for report in reports if report.request_id), None),
-        is_capacity=decided is not None and decided[0].is_capacity,
+        is_capacity=_is_capacity(decided, status, wait),
         should_retry=_should_retry(headers),
         because=_because(decided, status, said),
         cure=_cure(kind, spoken),
     )
+
+
+def _is_capacity(
+    decided: tuple[Fact, Report] | None, status: int | None, wait: float | None
+) -> bool:
+    """Say whether there is no use in waiting here; a 402 that says for how long is worth it."""
+    is_capacity = decided is not None and decided[0].is_capacity
+    return is_capacity and not (status == 402 and wait is not None)
 
 
 def _spoken(

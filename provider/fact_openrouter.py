@@ -18,7 +18,8 @@ _IN_FLIGHT = "openrouter_in_flight_budget"
 OPENROUTER = Facts(
     money=(
         fact(K.QUOTA, limit_source=_IN_FLIGHT, reason="weight_exceeds_budget"),
-        fact(K.RATE_LIMIT, limit_source=_IN_FLIGHT),
+        # It passes; but it is waited for only where it says for how long.
+        fact(K.RATE_LIMIT, limit_source=_IN_FLIGHT, is_capacity=True),
         fact(K.QUOTA, limit_source="openrouter_credits openrouter_key_limit"),
         fact(K.QUOTA, error_type="payment_required"),
         # Its own limits for free models, of which only the text says how long a window they have.

@@ -148,6 +148,28 @@ ANSWERS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("headers", "is_capacity"),
+    [
+        pytest.param({}, True, id="which says nothing"),
+        pytest.param({"retry-after": "0"}, True, id="which says no time"),
+        pytest.param({"retry-after": "7"}, False, id="which says how long"),
+    ],
+)
+def test_a_402_in_flight_is_waited_for_where_it_says_how_long(
+    headers: dict[str, str], is_capacity: bool
+) -> None:
+    metadata = {
+        "limit_source": "openrouter_in_flight_budget",
+        "reason": "in_flight_budget_exhausted",
+    }
+    body = json.dumps({"error": {"code": 402, "metadata": metadata}}).encode()
+
+    found = classify_response(402, headers, body, provider="openrouter", wire="openai-chat")
+
+    assert (found.kind, found.is_capacity) == (K.RATE_LIMIT, is_capacity)
+
+
 @pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.id)
 def test_an_answer_is_named_by_its_own_words_first(case: Case) -> None:
     kind = answered(case.status, case.error, provider=case.provider, wire=case.wire)

@@ -1,4 +1,4 @@
-"""A call that a server sends twice is told from another, at no price that grows with their number."""
+"""A call that comes twice is told from another, at no price that grows with their number."""
 
 from __future__ import annotations
 
