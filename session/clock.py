@@ -27,9 +27,7 @@ class Clock(Protocol):
 class SystemClock:
     """The monotonic clock of this machine."""
 
-    def time(self) -> float:
-        """Read the clock, in seconds."""
-        return time.monotonic()
+    time = staticmethod(time.monotonic)  # itself, for it is read five times in a step
 
     async def sleep(self, seconds: float) -> None:
         """Come back after *seconds*."""

@@ -72,3 +72,7 @@ class Hooks:
         except Exception:  # noqa: BLE001 - it is logged
             log_raised(f"`repair` raised after {failure.kind}")
             return None
+
+
+NO_HOOKS = Hooks(None, None, None, None, None)
+"""Those of most steps of an agent's own loop."""

@@ -20,7 +20,7 @@ from .config import FallbackConfig
 from .decision import Limits
 from .degraded import DegradedRoutes
 from .error import StepFailed
-from .hooks import Hooks
+from .hooks import NO_HOOKS, Hooks
 from .journal import VARIABLE as JOURNAL_VARIABLE
 from .journal import Journal
 from .mishap import log_raised
@@ -271,12 +271,15 @@ class Sidestep:
             ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
                 *deadline* is not above 0.
         """
-        deadline = checked_deadline(deadline)
+        if deadline is not None:
+            deadline = checked_deadline(deadline)
         if journal is None and self.journal is not None:
             journal = self.journal.page()
         return Step(
             self, self._course(route, needs, past), self._config, next(self._numbers),
-            hooks=Hooks(serves, repair, check_move, before_attempt, count),
+            hooks=Hooks(serves, repair, check_move, before_attempt, count)
+            if serves or repair or check_move or before_attempt or count
+            else NO_HOOKS,
             deadline=deadline, past=past, on_event=on_event, journal=journal,
         )  # fmt: skip
 
