@@ -256,7 +256,8 @@ OPENAI_ROWS = [
 ]  # fmt: skip
 OPENROUTER_ROWS = [
     Row("in flight, without a reason", "openrouter", 402,
-        router(402, "x", limit_source="openrouter_in_flight_budget"), K.RATE_LIMIT),
+        router(402, "x", limit_source="openrouter_in_flight_budget"), K.RATE_LIMIT,
+        is_capacity=True),
     Row("key limit", "openrouter", 402,
         router(402, "x", limit_source="openrouter_key_limit"), K.QUOTA),
     Row("free models, a day", "openrouter", 429,
