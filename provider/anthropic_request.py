@@ -79,9 +79,7 @@ def encode(handover: Handover) -> dict[str, Any]:
 
 
 def _max_tokens(handover: Handover) -> int:
-    wanted = handover.settings.max_output_tokens or DEFAULT_MAX_TOKENS
-    most = handover.target.most_tokens
-    return wanted if most is None else min(wanted, most)
+    return handover.target.longest(handover.settings.max_output_tokens or DEFAULT_MAX_TOKENS)
 
 
 def _sampling(handover: Handover) -> dict[str, float]:
@@ -134,17 +132,13 @@ def _goes_on_without(handover: Handover) -> bool:
     for index in range(len(messages) - 1, -1, -1):
         message, before = messages[index], messages[index - 1] if index else None
         if message.role != "assistant":
-            if before is None or (before.role == "assistant" and not _has_calls(before)):
+            if before is None or (before.role == "assistant" and not before.has_calls):
                 return False
         elif isinstance(message.parts[0], Reasoning):
             continue
         elif message.route != route or before is None or before.role != "assistant":
             return True
     return False
-
-
-def _has_calls(message: Message) -> bool:
-    return any(isinstance(part, ToolCall) for part in message.parts)
 
 
 def _shown(handover: Handover, thinking: Mapping[str, Any], *, thinks: bool) -> Sequence[Message]:

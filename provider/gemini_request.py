@@ -175,8 +175,7 @@ def _tool(tool: ToolSpec, *, is_subset: bool) -> Wired:
 def _config(settings: Settings, target: Target) -> Wired:
     config: Wired = {}
     if settings.max_output_tokens is not None:
-        most = target.most_tokens or settings.max_output_tokens
-        config[target.token_limit] = min(settings.max_output_tokens, most)
+        config[target.token_limit] = target.longest(settings.max_output_tokens)
     if target.takes_sampling:
         config |= {"temperature": settings.temperature, "topP": settings.top_p}
     if thinking := _taken(_thinking(settings, target), target):

@@ -91,7 +91,7 @@ def _drop_last_answer(crossing: Crossing) -> None:
 
 
 def _is_last_word(message: Message) -> bool:
-    return message.role == "assistant" and not any(isinstance(p, ToolCall) for p in message.parts)
+    return message.role == "assistant" and not message.has_calls
 
 
 def _give_the_user_a_word(made: Handover) -> Iterator[Note]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .tool_schema import resolve
+from .wire import listed, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,15 +50,15 @@ def _members(
     schema: Mapping[str, Any], root: Mapping[str, Any], depth: int
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the properties that *schema* knows in any way, and those that it always requires."""
-    properties = dict(_mapping(schema.get("properties")))
-    required = list(_list(schema.get("required")))
+    properties = dict(mapping(schema.get("properties")))
+    required = list(listed(schema.get("required")))
     if depth == 0:
         return properties, required
     if isinstance(reference := schema.get("$ref"), str):
         found = _members(resolve(root, reference), root, depth - 1)
         _join(properties, required, [found], is_all=True)
     for name in _CHOICES:
-        branches = [branch for branch in _list(schema.get(name)) if isinstance(branch, dict)]
+        branches = [branch for branch in listed(schema.get(name)) if isinstance(branch, dict)]
         known = [_members(branch, root, depth - 1) for branch in branches if _can_be_object(branch)]
         _join(properties, required, known, is_all=name == "allOf")
     return properties, required
@@ -85,11 +86,3 @@ def _join(
         is_always = is_all or all(name in names for _, names in branches)
         if is_always and name not in required:
             required.append(name)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

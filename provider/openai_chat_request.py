@@ -102,7 +102,7 @@ def _bridged(messages: Iterable[Message], notes: list[Note]) -> Iterator[Message
                 notes.append(note)
             yield Message("assistant", [Text(BRIDGE)])
         yield message
-        has_results = _has_calls(message)
+        has_results = message.has_calls
 
 
 def _merged(messages: Iterable[Message]) -> Sequence[Message]:
@@ -110,16 +110,11 @@ def _merged(messages: Iterable[Message]) -> Sequence[Message]:
     merged: list[Message] = []
     for message in messages:
         last = merged[-1] if merged else None
-        if last is not None and last.role == message.role and not _has_calls(last):
+        if last is not None and last.role == message.role and not last.has_calls:
             last.parts += message.parts
         else:
             merged.append(Message(message.role, [*message.parts]))
     return merged
-
-
-def _has_calls(message: Message) -> bool:
-    """Say whether results follow *message*."""
-    return any(isinstance(part, ToolCall) for part in message.parts)
 
 
 def _answer(message: Message, target: Target) -> Iterator[dict[str, Any]]:
@@ -243,8 +238,7 @@ def _limits(settings: Settings, target: Target) -> dict[str, Any]:
     """Return what bounds and steers an answer, but for its thinking."""
     spelled: dict[str, Any] = {}
     if settings.max_output_tokens is not None:
-        most = target.most_tokens or settings.max_output_tokens
-        spelled[target.token_limit] = min(settings.max_output_tokens, most)
+        spelled[target.token_limit] = target.longest(settings.max_output_tokens)
     takes_sampling = target.takes_sampling and not _thinks_freely(settings, target)
     if takes_sampling and settings.temperature is not None:
         spelled["temperature"] = settings.temperature

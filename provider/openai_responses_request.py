@@ -179,8 +179,8 @@ def _tool(tool: ToolSpec) -> Item:
 def _limits(settings: Settings, target: Target) -> dict[str, Any]:
     limits: dict[str, Any] = {}
     if settings.max_output_tokens is not None:
-        most = target.most_tokens or settings.max_output_tokens
-        limits[target.token_limit] = max(MIN_TOKENS, min(settings.max_output_tokens, most))
+        longest = target.longest(settings.max_output_tokens)
+        limits[target.token_limit] = max(MIN_TOKENS, longest)
     if target.takes_sampling:
         limits |= {"temperature": settings.temperature, "top_p": settings.top_p}
     if target.vendor == "openai":

@@ -154,6 +154,11 @@ class Message:
     usage: Usage | None = None
     attempts: Sequence[AttemptRecord] = ()
 
+    @property
+    def has_calls(self) -> bool:
+        """It calls tools, so that their results follow it."""
+        return any(isinstance(part, ToolCall) for part in self.parts)
+
 
 @dataclass(slots=True)
 class ToolSpec:

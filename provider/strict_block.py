@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .strict_messages import Said, bad
 from .strict_setting import EXTRA, MISSING, NO_OBJECT, ends_with_user
-from .stub_prefix import blocks_of, listed
-from .wire import mapping, string
+from .stub_prefix import blocks_of
+from .wire import listed, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

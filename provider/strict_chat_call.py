@@ -11,8 +11,7 @@ from .strict_block import LONGEST_ID, TOOL_ID
 from .strict_chat_setting import EMPTY, wrong_name
 from .strict_completion import Said, invalid, missing, too_long, wrong_kind
 from .strict_dialect import spelled
-from .stub_prefix import listed
-from .wire import mapping, string
+from .wire import listed, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

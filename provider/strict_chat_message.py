@@ -9,8 +9,7 @@ from .model import plain_name
 from .strict_completion import Said, invalid, missing, wrong_kind
 from .strict_dialect import MESSAGE, mistral_unread
 from .strict_marker import MOST
-from .stub_prefix import listed
-from .wire import string
+from .wire import listed, string
 
 UNREAD = "Failed to deserialize the JSON body into the target type: "
 PICTURES = frozenset({"image_url", "input_image", "image"})

@@ -10,8 +10,7 @@ from .complaint import Complaint
 from .model import is_kimi_thinking
 from .strict_completion import Said, invalid, missing, too_long, unsupported, wrong_kind
 from .strict_dialect import mistral_unread
-from .stub_prefix import listed
-from .wire import mapping, string
+from .wire import listed, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

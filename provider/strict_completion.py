@@ -10,8 +10,7 @@ from .complaint import Complaint
 from .model import plain_name, reasons_as_openai
 from .strict_dialect import Dialect, dialect_of
 from .strict_request import StrictRequest
-from .stub_prefix import listed
-from .wire import mapping
+from .wire import listed, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

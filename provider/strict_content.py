@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .complaint import Complaint
 from .model import gemini_version
 from .strict_request import StrictRequest
-from .stub_prefix import listed
-from .wire import mapping
+from .wire import listed, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

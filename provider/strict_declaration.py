@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from .complaint import Complaint
 from .strict_content import Said, lacking, snake, unknown, unreadable
-from .stub_prefix import listed
-from .wire import string
+from .wire import listed, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

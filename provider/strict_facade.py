@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from .model import is_kimi_thinking
 from .strict_deepseek import thinks as deepseek_thinks
 from .strict_messages import Said, bad
-from .stub_prefix import REASONING, listed
-from .wire import mapping
+from .stub_prefix import REASONING
+from .wire import listed, mapping
 
 if TYPE_CHECKING:
     from .complaint import Complaint

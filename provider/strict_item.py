@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .complaint import Complaint
 from .strict_chat_setting import wrong_name
 from .strict_completion import invalid, missing, too_long, wrong_kind
-from .stub_prefix import listed
-from .wire import mapping, string
+from .wire import listed, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .strict_messages import Said, bad
 from .strict_setting import EXTRA
-from .stub_prefix import listed
-from .wire import mapping
+from .wire import listed, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from .strict_messages import Said, bad
-from .stub_prefix import FIRST_PARTY, listed
-from .wire import mapping
+from .stub_prefix import FIRST_PARTY
+from .wire import listed, mapping
 
 if TYPE_CHECKING:
     from .complaint import Complaint

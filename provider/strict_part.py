@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from .complaint import Complaint
 from .strict_content import Said, lacking, snake, unknown, unreadable
-from .stub_prefix import listed
-from .wire import mapping
+from .wire import listed, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

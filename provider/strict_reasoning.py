@@ -9,8 +9,7 @@ from .issuer import Proof
 from .model import is_kimi_thinking
 from .strict_completion import wrong_kind
 from .strict_deepseek import thinks
-from .stub_prefix import listed
-from .wire import mapping, string
+from .wire import listed, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,8 +10,7 @@ from .model import reasons_as_openai
 from .strict_chat_setting import wrong_function
 from .strict_completion import invalid, missing, unsupported, wrong_kind
 from .strict_request import StrictRequest
-from .stub_prefix import listed
-from .wire import integer, mapping
+from .wire import integer, listed, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from .strict_messages import Said, bad, first_party
-from .stub_prefix import listed
-from .wire import integer, mapping, string
+from .wire import integer, listed, mapping, string
 
 if TYPE_CHECKING:
     from .complaint import Complaint

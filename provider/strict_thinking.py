@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from .issuer import Proof
 from .strict_messages import Said, bad
-from .stub_prefix import REASONING, Bound, binds_prefix, blocks_of, listed, reasoning_of
-from .wire import mapping, string
+from .stub_prefix import REASONING, Bound, binds_prefix, blocks_of, reasoning_of
+from .wire import listed, mapping, string
 
 if TYPE_CHECKING:
     from .complaint import Complaint

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from .strict_messages import Said, bad, first_party
 from .strict_setting import EXTRA, MISSING, NO_OBJECT
-from .stub_prefix import listed
-from .wire import mapping, string
+from .wire import listed, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from .issuer import DIGEST, Prefix, digest, unmarked
 from .model import claude
-from .wire import string
+from .wire import listed, string
 
 FIRST_PARTY = frozenset({"anthropic", "bedrock"})
 """Whose API is the real one; every other vendor's is a facade before other models."""
@@ -28,11 +28,6 @@ class Bound(NamedTuple):
     place: int
     block: Mapping[str, Any]
     prefix: Prefix
-
-
-def listed(value: object) -> list[Any]:
-    """Return *value* where it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
 
 
 def blocks_of(content: object) -> list[Any]:

@@ -10,8 +10,9 @@ from .issuer import Issuer
 from .part import ModelPart, Reasoning, Text, ToolCall, Usage
 from .stub_error import to_json
 from .stub_item_id import item_id
-from .stub_prefix import binds_prefix, listed, prefix_of
+from .stub_prefix import binds_prefix, prefix_of
 from .vendor import vendor_named
+from .wire import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -112,6 +112,10 @@ class Target:
     is_plain: bool = False
     bridges_results: bool = False
 
+    def longest(self, wanted: int) -> int:
+        """Return how long an answer may be that is *wanted* so long, in tokens."""
+        return wanted if self.most_tokens is None else min(wanted, self.most_tokens)
+
 
 @lru_cache(maxsize=1024)
 def target_of(provider: Provider, route: Route) -> Target:

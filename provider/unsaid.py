@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .note import Note
-from .stub_prefix import listed
-from .wire import mapping
+from .wire import listed, mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

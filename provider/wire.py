@@ -162,6 +162,11 @@ def mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def listed(value: object) -> list[Any]:
+    """Return *value* where it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def string(value: object) -> str:
     """Return *value* where it is a string, else an empty one."""
     return value if isinstance(value, str) else ""

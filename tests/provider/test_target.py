@@ -18,6 +18,19 @@ if TYPE_CHECKING:
     from sidestep.provider.wire import Wire
 
 
+@pytest.mark.parametrize(
+    ("most", "longest"),
+    [(None, 100), (64, 64), (100, 100), (200, 100)],
+    ids=["unknown", "shorter", "as long", "longer"],
+)
+def test_an_answer_is_no_longer_than_the_model_gives(most: int | None, longest: int) -> None:
+    gpt = Route("openai/gpt-5")
+
+    made = Target(route=gpt, wire="openai-responses", vendor="openai", most_tokens=most)
+
+    assert made.longest(100) == longest
+
+
 def served(wire: Wire, model: str, name: str) -> Target:
     provider = Provider(name, wire, "https://example.com", None)
     return target_of(provider, Route(f"{name}/{model}"))
