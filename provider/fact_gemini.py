@@ -3,6 +3,9 @@
 Source: ai.google.dev/gemini-api/docs/troubleshooting, /rate-limits and /thought-signatures,
 github.com/google-gemini/gemini-cli packages/core/src/utils/googleQuotaErrors.ts, and
 discuss.ai.google.dev/t/183654 for the depleted credits, read on 2026-11-29; captures gemini_*.
+The reasons for an end are those of the google-genai package 2.34, but for MODEL_ARMOR,
+MALFORMED_RESPONSE and MISSING_THOUGHT_SIGNATURE, which it does not know: those are named in
+ai.google.dev/api/generate-content and in Vertex's reference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Gemini's ``streamGenerateContent``: what the stream means.
 
 Source: ai.google.dev/api/generate-content and /gemini-api/docs/thought-signatures, the types of
-the google-genai package 3.6.1, and gemini-cli (packages/core/src/core/geminiChat.ts), read on
+the google-genai package 2.34, and gemini-cli (packages/core/src/core/geminiChat.ts), read on
 2026-11-29; captures gemini_stream_*.
 """
 

@@ -26,7 +26,7 @@ class RawJsonParser:
     that was not asked for events sends one JSON array. Every object of either is an event
     without a name; all other bytes go through the `SseParser` as they are.
 
-    Source: the stream reader of the google-genai package 3.6.1, read on 2026-11-29; capture
+    Source: the stream reader of the google-genai package 2.34, read on 2026-11-29; capture
         gemini_stream_raw_json_error.
     """
 

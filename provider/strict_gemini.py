@@ -1,7 +1,7 @@
 """What Gemini refuses.
 
 Source: ai.google.dev/gemini-api/docs (thought-signatures, function-calling, api/generate-content),
-read on 2026-11-29, captures gemini_400_*, and the types of the google-genai package 3.6.1; the
+read on 2026-11-29, captures gemini_400_*, and the types of the google-genai package 2.34; the
 words as programs that call the API report them. What none spells is marked as made up.
 """
 

@@ -43,7 +43,7 @@ COMMENTS: Mapping[Dialect, bytes] = {
     "openrouter": b": OPENROUTER PROCESSING\n\n",
     "openai-chat": b": keep-alive\n\n",
     "openai-responses": b": keep-alive\n\n",
-    "gemini": b"\r\n",  # google-genai 3.6.1 takes a comment for JSON that is broken
+    "gemini": b"\r\n",  # google-genai 2.34 takes a comment for JSON that is broken
 }
 """What keeps an idle stream alive: a comment, or what stands for one."""
 REQUEST_ID: Mapping[Dialect, str] = {
