@@ -91,8 +91,7 @@ class Decoder(BaseDecoder):
     def stop(self) -> str | None:
         """Why the model stopped, in the provider's own word; None while it has not.
 
-        Empty where the answer is whole and nobody said. Servers that say ``stop`` although they
-        called a tool are read as ``tool_calls``.
+        Servers that say ``stop`` although they called a tool are read as ``tool_calls``.
         """
         if self._finish == "stop" and self._calls.parts:
             return "tool_calls"

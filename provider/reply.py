@@ -78,10 +78,7 @@ class Reply:
 
     @property
     def stop(self) -> str | None:
-        """Why the model stopped, in the provider's own word; None while it has not.
-
-        Empty where the answer is whole and the provider never says.
-        """
+        """Why the model stopped, in the provider's own word; None while nobody has said."""
         return self._decoder.stop
 
     @property

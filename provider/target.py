@@ -240,8 +240,6 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
     "moonshot": {"proof": "text", "ids": KIMI_IDS, "omitted": _ONE_BY_ONE},
     "minimax": {"proof": "text", "is_plain": True, "omitted": _AS_IT_LIKES},
 }
-_SIGNING: Mapping[str, Any] = {"signs_calls": True}
-"""What all others take: behind them may be a Gemini, which refuses its calls without that."""
 """How the dialects of Chat Completions differ in what they take.
 
 Source: the vendors' own references, and what they answered in
@@ -252,6 +250,8 @@ github.com/NousResearch/hermes-agent/issues/20154 saw of a model of 2026 as well
 MiniMax, which take no choice of a tool but their own, java.agentscope.io/v2/en/integration/model.
 Read on 2026-11-30.
 """
+_SIGNING: Mapping[str, Any] = {"signs_calls": True}
+"""What all others take: behind them may be a Gemini, which refuses its calls without that."""
 
 _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "openai": lambda model: _openai_model(model),
@@ -273,7 +273,6 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
         **({"ids": CHAT_IDS} if model.startswith("openai/") else {}),
         "bridges_results": model.startswith("mistralai/"),
         "markers": 4 if model.startswith(("anthropic/", "google/")) else 0,
-        "thinking": "adaptive",
         **(_claude_behind(model) if model.startswith("anthropic/") else {}),
     },
 }
