@@ -112,11 +112,6 @@ class Decoder(BaseDecoder):
         return self._stop
 
     @property
-    def is_complete(self) -> bool:
-        """The terminal marker came."""
-        return self.is_done
-
-    @property
     def parts(self) -> list[Part]:
         """What came so far; a block is finished when its own end came."""
         parts = (block.part() for block in self._order)

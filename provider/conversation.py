@@ -169,15 +169,6 @@ def read_message(value: object) -> Message:
         raise ConfigError(_described(error)) from None
 
 
-def conversation_to_json(conversation: Conversation) -> dict[str, Any]:
-    """Return *conversation* as the values of a file; what says nothing is left out."""
-    whole: dict[str, Any] = {"messages": [message_to_json(m) for m in conversation.messages]}
-    if conversation.tools:
-        whole["tools"] = [_tool_to_json(tool) for tool in conversation.tools]
-    settings = _said(asdict(conversation.settings))
-    return whole | ({"settings": settings} if settings else {})
-
-
 def message_to_json(message: Message) -> dict[str, Any]:
     """Return *message* as the values of a file."""
     told: dict[str, Any] = {"role": message.role}
@@ -221,11 +212,6 @@ def _attempt_to_json(attempt: AttemptRecord) -> dict[str, Any]:
     if not attempt.is_estimated:
         del told["is_estimated"]
     return told
-
-
-def _tool_to_json(tool: ToolSpec) -> dict[str, Any]:
-    described = {"description": tool.description} if tool.description else {}
-    return {"name": tool.name, **described, "input_schema": dict(tool.input_schema)}
 
 
 def _output_to_json(output: Output) -> str | list[dict[str, Any]]:

@@ -78,11 +78,6 @@ class Decoder(BaseDecoder):
         return self._finish or self._blocked
 
     @property
-    def is_complete(self) -> bool:
-        """A reason for the end came; more content may still follow it."""
-        return self.stop is not None
-
-    @property
     def parts(self) -> list[Part]:
         """What came so far, in the order and with the signatures in which it came.
 

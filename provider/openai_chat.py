@@ -98,11 +98,6 @@ class Decoder(BaseDecoder):
         return self._finish
 
     @property
-    def is_complete(self) -> bool:
-        """A reason for the end came; more content may still follow it."""
-        return self._finish is not None
-
-    @property
     def parts(self) -> list[Part]:
         """What came so far: reasoning, then text, then the calls that are closed.
 
@@ -110,9 +105,10 @@ class Decoder(BaseDecoder):
         """
         parts: list[Part] = []
         reasoning = "".join(self._reasoning)
-        details = tuple(self._details.merged()) if self.is_complete else ()
+        is_complete = self._finish is not None
+        details = tuple(self._details.merged()) if is_complete else ()
         if reasoning or details:
-            parts.append(Reasoning(reasoning, details=details, complete=self.is_complete))
+            parts.append(Reasoning(reasoning, details=details, complete=is_complete))
         text = "".join(self._text)
         if text:
             parts.append(Text(text))

@@ -57,11 +57,6 @@ class Decoder(BaseDecoder):
         return self._stop
 
     @property
-    def is_complete(self) -> bool:
-        """The terminal event came, and it is not one of failure."""
-        return self._stop is not None
-
-    @property
     def parts(self) -> list[Part]:
         """What came so far; an item is finished when its own end came, and a call counts then."""
         parts = (item.part() for item in self._order)

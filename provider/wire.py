@@ -44,10 +44,6 @@ class Decoder(Protocol):
         """Why the model stopped, in the provider's own word; None while it has not."""
 
     @property
-    def is_complete(self) -> bool:
-        """The terminal marker came."""
-
-    @property
     def parts(self) -> list[Part]:
         """What came so far. Before the end, reasoning is marked unfinished where it is, and has
         no signature then; calls that are not closed are left out."""

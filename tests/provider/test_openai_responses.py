@@ -355,7 +355,7 @@ def test_before_the_end_thinking_is_unfinished_and_calls_are_left_out() -> None:
     read(reader, [added(0, **THINKING, encrypted_content="part"), thought("Hm"), *CALL[:3]])
 
     assert reader.parts == [Reasoning("Hm", complete=False)]
-    assert not reader.is_complete
+    assert reader.stop is None
 
 
 def test_a_call_without_an_id_gets_one() -> None:
