@@ -23,6 +23,8 @@ _NAMES = re.compile(rf"(?:^|_)(?:APIKEY|{_WORDS})_|(?:{_WORDS})$", re.IGNORECASE
 """How variables are named that hold one: a word of the name says so, or its end."""
 _MARKS = ("k-", "k_", "xai", "pplx", "hf-", "hf_", "r8", "AIza", "Bearer ", "=")
 """One of them stands in whatever has such a shape: most texts have none, and are not searched."""
+_REST = re.compile(r"[\w-]*…?")
+"""How a key may go on that begins as another does, and what stands where it was cut."""
 _LINKS = 16
 """Causes of an exception that are followed."""
 
@@ -54,11 +56,7 @@ class Secret:
         """
         key = self.key or ""
         text = text.replace(key, "[key]") if key else text
-        for size in range(len(key) - 1, _SHORTEST - 1, -1):  # a message may have been cut inside it
-            if text.rstrip("…").endswith(key[:size]):
-                text = text.rstrip("…")[:-size] + "[key]"
-                break
-        return masked(text)
+        return masked(_without_beginning(text, key))
 
     def quotable(self, error: BaseException | None) -> BaseException | None:
         """Return *error* where it, and what caused it, may be printed; None where they may not."""
@@ -70,6 +68,25 @@ class Secret:
                 return None
             link = link.__cause__ or link.__context__
         return None
+
+
+def _without_beginning(text: str, key: str) -> str:
+    """Return *text* with ``[key]`` wherever *key* begins; a message may have been cut inside it.
+
+    What goes on otherwise is another key, and is hidden as well, for its rest has no look.
+    """
+    head = key[:_SHORTEST]
+    if len(head) < _SHORTEST or head not in text:
+        return text
+    kept: list[str] = []
+    end = 0
+    while (start := text.find(head, end)) >= 0:
+        kept += (text[end:start], "[key]")
+        sizes = range(len(key), _SHORTEST - 1, -1)
+        end = start + next(size for size in sizes if text.startswith(key[:size], start))
+        rest = _REST.match(text, end)
+        end = end if rest is None else rest.end()
+    return "".join(kept) + text[end:]
 
 
 def masked(text: str) -> str:

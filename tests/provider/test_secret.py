@@ -14,6 +14,9 @@ KEY = "sk-very-secret-0123456789"
         pytest.param(f"{KEY}{KEY}", "[key][key]", id="twice"),
         pytest.param(f"bad key {KEY[:20]}…", "bad key [key]", id="cut"),
         pytest.param(f"bad key {KEY[:8]}", "bad key [key]", id="little of it"),
+        pytest.param(f"bad key {KEY[:20]}… refused", "bad key [key] refused", id="cut inside"),
+        pytest.param(f"'{KEY[:12]}', {KEY}, {KEY[:9]}.", "'[key]', [key], [key].", id="many times"),
+        pytest.param(f"{KEY[:8]}another-0123456789", "[key]", id="another that begins as it does"),
         pytest.param(f"bad key {KEY[:7]}", f"bad key {KEY[:7]}", id="too little to tell"),
         pytest.param("bad key", "bad key", id="nothing of it"),
         pytest.param("", "", id="nothing"),
@@ -21,6 +24,14 @@ KEY = "sk-very-secret-0123456789"
 )
 def test_a_key_is_hidden(said: str, shown: str) -> None:
     assert Secret(KEY).hidden_in(said) == shown
+
+
+@pytest.mark.parametrize("size", range(8, 19))
+@pytest.mark.parametrize("after", ["", ".", "…", "\nrefused", ")"])
+def test_the_beginning_of_a_key_of_any_look_is_hidden(size: int, after: str) -> None:
+    key = "a/b c.d+e f=g:h i,j"
+
+    assert Secret(key).hidden_in(f"no {key[:size]}{after}") == f"no [key]{after.lstrip('…')}"
 
 
 def test_without_a_key_there_is_nothing_to_hide() -> None:
