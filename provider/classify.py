@@ -79,18 +79,20 @@ def classify_error_object(
     *,
     provider: Provider | str,
     wire: Wire,
-    status: int | None = None,
-    stage: Stage = Stage.STREAM,
     route: Route | None = None,
 ) -> Failure:
-    """Name the failure that an error object tells of, from a body or from a stream.
+    """Name the failure that an error object in a stream tells of; its status is what that says.
 
     Args:
         value: The whole JSON value it stands in, whatever its shape.
-        status: That of the answer; None in a stream, whose own types and codes give one.
     """
     failure = _classify(
-        read_reports(value), provider=provider, wire=wire, status=status, stage=stage, headers={}
+        read_reports(value),
+        provider=provider,
+        wire=wire,
+        status=None,
+        stage=Stage.STREAM,
+        headers={},
     )
     failure.route = route
     return failure

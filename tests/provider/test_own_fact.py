@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from sidestep import ConfigError, FailureKind, FallbackConfig, Route, Sidestep
 from sidestep.provider.catalog import Provider, catalog, provider_settings
-from sidestep.provider.classify import classify_error_object, classify_response
+from sidestep.provider.classify import classify_response
 
 UPSTREAM = {
     "error": {
@@ -46,7 +47,9 @@ def test_a_failure_of_ones_own_is_recognised(
 ) -> None:
     provider = knowing({"kind": "tool_call_malformed", **failure})
 
-    found = classify_error_object(UPSTREAM, provider=provider, wire="openai-chat", status=status)
+    body = json.dumps(UPSTREAM).encode()
+
+    found = classify_response(status, {}, body, provider=provider, wire="openai-chat")
 
     assert (found.kind is FailureKind.TOOL_CALL_MALFORMED) is is_known
     assert found.because.startswith("`failures` of the configuration: ") is is_known

@@ -85,6 +85,6 @@ def test_a_failure_says_what_the_provider_behind_the_provider_said() -> None:
     metadata = {"provider_name": "Anthropic", "raw": raw}
     body = {"error": {"code": 400, "message": "Provider returned error", "metadata": metadata}}
 
-    failure = classify_error_object(body, provider="openrouter", wire="openai-chat", status=400)
+    failure = classify_error_object(body, provider="openrouter", wire="openai-chat")
 
     assert failure.message == f"Provider returned error: {said}"
