@@ -69,22 +69,24 @@ async def _ended(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
     if sniffio.current_async_library() != "asyncio":
         await work()
         return
-    from asyncio import CancelledError, get_running_loop, wait  # loaded by now
+    from asyncio import CancelledError, get_running_loop, shield  # loaded by now
 
     cancelled: CancelledError | None = None
-    # With the shield only asyncio's own cancellation gets here; a scope's comes after it.
+    # With the scope's shield only asyncio's own cancellation gets here; a scope's comes after it.
     with anyio.CancelScope(shield=True):
-        task = get_running_loop().create_task(work())
+        loop = get_running_loop()
+        task = loop.create_task(work())
+        timer = loop.call_later(_CLOSE, task.cancel)
         while not task.done():
             try:
-                await wait([task], timeout=_CLOSE)
-                if not task.done():
-                    task.cancel()
+                await shield(task)
             except CancelledError as error:
-                cancelled = error
+                if not task.cancelled():
+                    cancelled = error
+            except Exception:  # noqa: BLE001, S110 - raised below
+                pass
+        timer.cancel()
     if cancelled is not None:
-        with suppress(BaseException):
-            task.result()
         raise cancelled
-    with suppress(CancelledError):
+    if not task.cancelled():
         task.result()

@@ -74,6 +74,20 @@ async def test_a_scope_that_is_cancelled_before_it_closes_ends_closed() -> None:
     assert response.is_closed
 
 
+async def test_what_cannot_be_closed_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(_: Any) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Response, "aclose", hang)
+    monkeypatch.setattr("sidestep.provider.body._CLOSE", 0.01)
+    body = body_of(Response())
+
+    with anyio.fail_after(5):
+        await body.release()
+
+    assert not body.is_released
+
+
 async def test_what_goes_wrong_in_closing_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     async def fail(_: Any) -> None:
         raise OSError("gone")
