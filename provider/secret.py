@@ -73,10 +73,12 @@ class Secret:
 def _without_beginning(text: str, key: str) -> str:
     """Return *text* with ``[key]`` wherever *key* begins; a message may have been cut inside it.
 
-    What goes on otherwise is another key, and is hidden as well, for its rest has no look.
+    What goes on otherwise is another key, and is hidden as well, for its rest has no look. A key
+    that begins as a word, as one made up for a stub does, is hidden only as a whole.
     """
     head = key[:_SHORTEST]
-    if len(head) < _SHORTEST or head not in text:
+    is_word = head.isalpha() and head.islower()
+    if len(head) < _SHORTEST or is_word or head not in text:
         return text
     kept: list[str] = []
     end = 0

@@ -34,6 +34,12 @@ def test_the_beginning_of_a_key_of_any_look_is_hidden(size: int, after: str) -> 
     assert Secret(key).hidden_in(f"no {key[:size]}{after}") == f"no [key]{after.lstrip('…')}"
 
 
+def test_a_key_that_begins_as_a_word_hides_no_word() -> None:
+    said = "anthropic/claude refuses anthropic-test-1"
+
+    assert Secret("anthropic-test-1").hidden_in(said) == "anthropic/claude refuses [key]"
+
+
 def test_without_a_key_there_is_nothing_to_hide() -> None:
     assert Secret(None).hidden_in("all") == "all"
     assert KEY not in repr(Secret(KEY))
