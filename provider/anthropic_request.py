@@ -166,8 +166,8 @@ def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     encoded: list[dict[str, Any]] = []
     for message in messages:
         _add(encoded, message.role, [_block(part) for part in message.parts])
-        calls = [part for part in message.parts if isinstance(part, ToolCall)]
-        _add(encoded, "user", [_result(call) for call in calls])
+        if calls := [part for part in message.parts if isinstance(part, ToolCall)]:
+            _add(encoded, "user", [_result(call) for call in calls])
     return encoded
 
 

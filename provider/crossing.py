@@ -127,6 +127,8 @@ class Crossing:
 
     def _text(self, part: Text, index: int, *, is_own: bool) -> Text | None:
         """Return what of *part* may stand here; None: nothing is in it."""
+        if part.signature is None and part.phase is None and has_words(part.text):
+            return part  # nearly every text
         signature = (is_own and self._signs_parts and part.signature) or None
         if part.signature and signature is None:
             self._note("dropped", "signature of text", _foreign(is_own), index)
@@ -221,7 +223,7 @@ class Crossing:
 
     def _without_item_ids(self, parts: list[Part], *, is_own: bool) -> list[Part]:
         """Return *parts* without the ids of items; of reasoning that is kept the id is a part."""
-        if not any(_has_item_id(part) for part in parts):
+        if not [p for p in parts if not isinstance(p, Reasoning | Image) and p.item_id is not None]:
             return parts
         why = "not all the reasoning beside it is kept" if is_own else _foreign(is_own)
         self._note("dropped", "ids of items", why)
@@ -233,10 +235,6 @@ class Crossing:
 
 def _count_reasoning(parts: Iterable[Part]) -> int:
     return sum(isinstance(part, Reasoning) for part in parts)
-
-
-def _has_item_id(part: Part) -> bool:
-    return isinstance(part, Text | ToolCall) and part.item_id is not None
 
 
 def _foreign(is_own: bool) -> str:
