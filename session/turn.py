@@ -230,9 +230,11 @@ class Session:
         Leaving the block early cancels the turn.
 
         Raises:
+            ValueError: *deadline* is not above 0.
             Exception: As `turn`, when the block ends.
         """
-        return stream_turn(lambda reader: joined(partial(self._turn, prompt, deadline, reader)))
+        seconds = checked_deadline(deadline)
+        return stream_turn(lambda reader: joined(partial(self._turn, prompt, seconds, reader)))
 
     def steer(self, text: str) -> None:
         """Say *text* to the model after its present step; at rest it opens the next turn."""

@@ -313,6 +313,8 @@ async def test_a_turn_whose_deadline_is_no_number_above_0_does_not_begin(deadlin
     async with Outage({A: {"text": "hello"}}) as outage:
         with pytest.raises(ValueError, match="`deadline` must be a number of seconds above 0"):
             await outage.session.turn("hi", deadline=deadline)
+        with pytest.raises(ValueError, match="`deadline` must be a number of seconds above 0"):
+            outage.session.stream("hi", deadline=deadline)
 
     assert (outage.asked, outage.events) == ([], [])
     assert outage.session.conversation.messages == []
