@@ -223,8 +223,8 @@ def config_error(error: ValidationError, *, where: str, model: type[BaseModel]) 
     first = error.errors(include_url=False)[0]
     path, owner = _path(where, first["loc"], model)
     if first["type"] == "extra_forbidden":
-        if field := owner.model_fields.get(str(first["loc"][-1])):
-            other = f"`{field.alias}` is there as well"
+        if known := owner.model_fields.get(str(first["loc"][-1])):
+            other = f"`{known.alias}` is there as well"
             return ConfigError(f"{path} is written in two spellings, {other}: keep one of them")
         names = ", ".join(str(field.alias) for field in owner.model_fields.values())
         return ConfigError(f"{path} is not a setting: use one of {names}")

@@ -84,7 +84,7 @@ class Scenario:
         return cls(
             answers,
             table.text("title"),
-            {_route(key, "counts"): _tokens(counts, key) for key in dict(counts.items())},
+            {_route(key, "counts"): _tokens(counts, key) for key, _ in counts.items()},
         )
 
     def answer(self, route: Route, number: int) -> Answer | None:

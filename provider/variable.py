@@ -14,6 +14,18 @@ def named_path(text: str) -> Path | None:
     return Path(os.path.expanduser(text[1:])) if text.startswith("@") else None
 
 
+def decoded(content: str | bytes) -> str:
+    """Return *content* as text.
+
+    Raises:
+        ConfigError: It is not UTF-8.
+    """
+    try:
+        return content.decode() if isinstance(content, bytes) else content
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not UTF-8 (at byte {error.start + 1}): save it as UTF-8") from None
+
+
 def read_variable(text: str) -> str | bytes:
     """Return the JSON that *text* holds, or that is in the file which it names.
 

@@ -103,8 +103,11 @@ class Attempt:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        is_past_deadline = (
-            self._scope is not None and self._scope.__exit__(exc_type, exc, traceback) is True
+        scope = self._scope
+        is_past_deadline = scope is not None and (
+            scope.__exit__(exc_type, exc, traceback) is True
+            # A call that is cancelled may raise an error of its own for it.
+            or (scope.cancel_called and isinstance(exc, Exception))
         )
         self.has_ended = True
         step = self._step
@@ -113,15 +116,12 @@ class Attempt:
             step._succeed(self)
             return False
         if isinstance(exc, Exception) and not is_past_deadline:
-            # A call that is cancelled may raise an error of its own for it.
-            is_past_deadline = self._scope is not None and self._scope.cancel_called
-            if not is_past_deadline:
-                try:
-                    await anyio.lowlevel.checkpoint_if_cancelled()
-                except BaseException as cancelled:
-                    step._abandon(self, cancelled, is_late=False)
-                    raise
-                return await step._fail(self, exc)
+            try:
+                await anyio.lowlevel.checkpoint_if_cancelled()
+            except BaseException as cancelled:
+                step._abandon(self, cancelled, is_late=False)
+                raise
+            return await step._fail(self, exc)
         step._abandon(self, exc, is_late=is_past_deadline)
         if is_past_deadline:
             raise past_deadline(step, exc)

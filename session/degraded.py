@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 from weakref import ReferenceType, ref
 
@@ -238,23 +239,21 @@ class DegradedRoutes:
             returns: A route that was tried may be taken again.
         """
         skipped: list[tuple[Route, str]] = []
-        for sibling in reachable(route, siblings):
-            obstacle = self._obstacle(sibling, tried, unfit)
-            if obstacle is None:
-                return Candidate(sibling, is_available=True, skipped=tuple(skipped))
-            skipped.append((sibling, obstacle))
-        nearest = len(skipped)
-        seen = {route, *(sibling for sibling, _ in skipped)}
-        for sibling in () if origin is None else reachable(origin, siblings):
+        seen = {route}
+        starts = (route,) if origin is None else (route, origin)
+        for sibling in chain.from_iterable(reachable(start, siblings) for start in starts):
             if sibling in seen:
                 continue
+            seen.add(sibling)
             obstacle = self._obstacle(sibling, tried, unfit)
             if obstacle is None:
                 return Candidate(sibling, is_available=True, skipped=tuple(skipped))
             skipped.append((sibling, obstacle))
+        own = set(reachable(route, siblings))
         for wanted in ({"tried"}, {"degraded", "probed"}):
-            for at, (sibling, obstacle) in enumerate(skipped[:nearest]):
-                if obstacle in wanted and (returns or sibling not in tried):
+            for at, (sibling, obstacle) in enumerate(skipped):
+                may_return = sibling in own and (returns or sibling not in tried)
+                if obstacle in wanted and may_return:
                     return Candidate(sibling, "tried" in wanted, tuple(skipped[:at]))
         return Candidate(None, is_available=False, skipped=tuple(skipped))
 

@@ -135,13 +135,7 @@ class Sidestep:
 
         Reads the environment again; where that has changed, every cooldown is cleared.
         """
-        reader = self._reader
-        if reader is not None:
-            is_first = not reader.is_read
-            if reader.has_changed():
-                self._take(reader.plan)
-                if not is_first:
-                    self.degraded.clear()
+        self._follow()
         return self._config
 
     @property
@@ -153,7 +147,7 @@ class Sidestep:
         Raises:
             ConfigError: What they say of a provider cannot be.
         """
-        self.config  # noqa: B018 - reads the environment again
+        self._follow()
         return providers_of(self._written, self._environ)
 
     def requested(self, asked: str) -> Route:
@@ -167,8 +161,18 @@ class Sidestep:
     @property
     def plan(self) -> Plan | None:
         """What `config` comes to; None where that is None."""
-        self.config  # noqa: B018 - reads the environment again
+        self._follow()
         return self._known[0]
+
+    def _follow(self) -> None:
+        """Take over what the environment says, where that has changed."""
+        reader = self._reader
+        if reader is not None:
+            is_first = not reader.is_read
+            if reader.has_changed():
+                self._take(reader.plan)
+                if not is_first:
+                    self.degraded.clear()
 
     def _take(self, given: FallbackConfig | Plan | None) -> None:
         plan = map_plan(given) if isinstance(given, FallbackConfig) else given
@@ -205,7 +209,7 @@ class Sidestep:
         return choose_start(course, self.degraded, course.unfit.get) or course.requested
 
     def _course(self, asked: str, needs: Needs | None, past: Past | None = None) -> Course:
-        self.config  # noqa: B018 - reads the environment again
+        self._follow()
         plan, courses = self._known
         held = None if past is None or self._is_free else past.route
         if needs is not None or held is not None:

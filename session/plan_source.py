@@ -13,7 +13,7 @@ from ..provider.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ..provider.catalog import catalog, providers_from_env
 from ..provider.error import ConfigError
 from ..provider.secret import masked
-from ..provider.variable import named_path, read_variable
+from ..provider.variable import decoded, named_path, read_variable
 from .config import parse_config
 from .numbered_name import FIELDS, written_entries
 from .plan import HINT, Plan, asked_route
@@ -201,10 +201,7 @@ def _numbered_plan(_content: str | bytes, environ: Mapping[str, str]) -> Plan | 
 def _hint_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:
     from .hint import hint_plan
 
-    try:
-        text = content.decode() if isinstance(content, bytes) else content
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"not UTF-8 (at byte {error.start + 1}): save it as UTF-8") from None
+    text = decoded(content)
     known = _providers(environ)
 
     @lru_cache(maxsize=256)

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from ..provider.catalog import CAPABILITIES, config_error
 from ..provider.error import ConfigError
 from ..provider.failure import FailureKind
+from ..provider.variable import decoded
 from .config import ConfigWarning, bare_config
 from .plan import Plan, entry_at
 from .rules_file import RulesFile
@@ -79,13 +80,11 @@ def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
 
 
 def _read(text: str | bytes) -> RulesFile:
+    written = decoded(text).removeprefix("\ufeff")
     try:
-        decoded = (text.decode() if isinstance(text, bytes) else text).removeprefix("\ufeff")
-        data = tomllib.loads(decoded)
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"not UTF-8 (at byte {error.start + 1}): save it as UTF-8") from None
+        data = tomllib.loads(written)
     except (ValueError, RecursionError) as error:
-        end = f"at the end, line {decoded.count(chr(10)) + 1}"
+        end = f"at the end, line {written.count(chr(10)) + 1}"
         why = str(error).replace("at end of document", end)
         raise ConfigError(f"not TOML: {why}: write [[rules]] and its keys as TOML") from None
     try:

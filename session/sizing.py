@@ -56,8 +56,9 @@ class Sizing:
         record = message.attempts[-1] if message.attempts else None
         if record is None or record.kind is not None or record.is_estimated:
             return
-        before = len(self._transcript.messages) - 1
-        self._known()[record.route] = Counted(record.input or 0, before)
+        if record.input is not None:
+            before = len(self._transcript.messages) - 1
+            self._known()[record.route] = Counted(record.input, before)
 
     def _known(self) -> dict[Route, Counted]:
         """Return what was counted; nothing once other messages stand in place of those."""

@@ -221,9 +221,8 @@ def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
 
 def _passed_over(turn: PlayedTurn) -> dict[Route, str]:
     skipped = (event for _, event in turn.events if isinstance(event, CandidateSkipped))
-    return {
-        event.route: event.reason for event in skipped if event.reason not in PASSING
-    }  # the chart says those
+    # The chart says what stood in the way for a while only.
+    return {event.route: event.reason for event in skipped if event.reason not in PASSING}
 
 
 def _steps(turn: PlayedTurn) -> Iterator[Text]:

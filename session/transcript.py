@@ -50,7 +50,7 @@ class Transcript:
         if not self._is_loaded:
             known = await self.store.load()
             self.messages, self._keys = list(known.values()), list(known)
-            self._holds_calls = any(map(_has_calls, self.messages))
+            self._holds_calls = any(message.has_calls for message in self.messages)
             self._is_loaded = True
         for message in self.messages[-1:]:  # what came before it was sent with every call closed
             await self.close_calls(message)
@@ -66,7 +66,7 @@ class Transcript:
                 key = await self.store.append(message)
                 self.messages.append(message)
                 self._keys.append(key)
-        self._holds_calls = self._holds_calls or _has_calls(message)
+        self._holds_calls = self._holds_calls or message.has_calls
 
     async def change(self, message: Message, *, index: int, call: ToolCall) -> None:
         """Keep *call* in place of the one that is part number *index* of *message*.
@@ -83,7 +83,7 @@ class Transcript:
         with anyio.CancelScope(shield=True):
             async with self._writing:
                 await self.store.rewrite(self._key(message), message)
-        self._holds_calls = self._holds_calls or _has_calls(message)
+        self._holds_calls = self._holds_calls or message.has_calls
 
     async def replace(self, messages: Sequence[Message]) -> None:
         """Keep *messages* in place of all others."""
@@ -92,7 +92,7 @@ class Transcript:
                 self._keys = await self.store.replace(messages)
                 self.messages = list(messages)
         self.rewritings += 1
-        self._holds_calls = any(map(_has_calls, messages))
+        self._holds_calls = any(message.has_calls for message in messages)
 
     async def close_calls(self, message: Message, *, output: str | None = None) -> None:
         """Close every call of *message* that has no result: it is not going to be run again.
@@ -127,10 +127,6 @@ class Transcript:
             if self.messages[place] is message:
                 return self._keys[place]
         raise LookupError("the message is not in this conversation")
-
-
-def _has_calls(message: Message) -> bool:
-    return any(isinstance(part, ToolCall) for part in message.parts)
 
 
 def _names_since_the_user(messages: Sequence[Message]) -> tuple[str, ...]:

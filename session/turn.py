@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ..provider.part import Conversation, Message, Settings, Text, ToolCall
+from ..provider.part import Conversation, Message, Settings, Text
 from ..provider.secret import masked
 from .bill import Bill
 from .breaks import Breaks
@@ -352,7 +352,7 @@ class Session:
         """Take steps until one calls no tool and nobody has said anything since."""
         for _ in range(self._max_steps):
             message = await self._step_that_fits(progress, deadline_at)
-            had_calls = any(isinstance(part, ToolCall) for part in message.parts)
+            had_calls = message.has_calls
             await self._run_calls(message, deadline_at)
             await self._pause(progress, deadline_at)
             if not await self._say_steering() and not had_calls:
