@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Self
+from collections.abc import Callable, Iterable, Mapping
+from typing import Self
 
-from .catalog import catalog, providers_from_env
+from .catalog import Provider, catalog, providers_from_env
+from .cure import Cure
 from .error import ConfigError
+from .part import Conversation
+from .rendering import Rendering, render
 from .reply import Reply
 from .request import missing_key
+from .route import Route
 from .secret import Secret
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    import httpx
-    import httpx2
-
-    from .catalog import Provider
-    from .cure import Cure
-    from .part import Conversation
-    from .rendering import Rendering
-    from .route import Route
+from .shared_http import HttpClient, SharedHttp
 
 
 class Client:
     """Speak to the providers: one pool of connections for all routes.
+
+    Event loops may use one client one after another, each with connections of its own; two that
+    run at once need one client each.
 
     Args:
         http: The client to send with, an ``httpx.AsyncClient`` or an ``httpx2.AsyncClient``; it
@@ -42,15 +39,14 @@ class Client:
     def __init__(
         self,
         *,
-        http: httpx.AsyncClient | httpx2.AsyncClient | None = None,
+        http: HttpClient | None = None,
         providers: Mapping[str, Provider] | None = None,
         environ: Mapping[str, str] | None = None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._environ: Mapping[str, str] = os.environ if environ is None else environ
         self._providers = catalog(providers_from_env(environ)) if providers is None else providers
-        self._http: httpx.AsyncClient | None = http  # type: ignore[assignment]
-        self._owns_http = http is None
+        self._http = SharedHttp(http)
         self._wall_clock = wall_clock
 
     async def __aenter__(self) -> Self:
@@ -61,9 +57,7 @@ class Client:
 
     async def aclose(self) -> None:
         """Close the connections; not those of a client that was passed in."""
-        if self._owns_http and self._http is not None:
-            http, self._http = self._http, None
-            await http.aclose()
+        await self._http.aclose()
 
     def serves(self, route: Route) -> bool:
         """Say whether *route* can be asked: its provider is known, and so is the key it wants."""
@@ -98,14 +92,12 @@ class Client:
                 f"route {route!r} has a provider that is not known: take one of "
                 f"{', '.join(sorted(self._providers))}, or add it to `providers`"
             )
-        from .rendering import render  # most programs that import us never ask ourselves
-
         return render(conversation, provider, route, cures)
 
     def send(self, rendering: Rendering) -> Reply:
         """Send what `render` returned, as often as it is called."""
         return Reply(
-            self._transport,
+            self._http,
             rendering,
             key=self._key(rendering.provider),
             wall_clock=self._wall_clock,
@@ -122,7 +114,7 @@ class Client:
         secret = Secret(self._key(rendering.provider))
         if missing_key(rendering.provider, secret) is not None:
             return None
-        return await count_tokens(self._transport(), rendering, secret=secret)
+        return await count_tokens(self._http.client(), rendering, secret=secret)
 
     def stream(self, route: Route, conversation: Conversation) -> Reply:
         """Ask *route* to go on with *conversation*.
@@ -131,22 +123,3 @@ class Client:
             ConfigError: The provider of *route* is not known.
         """
         return self.send(self.render(route, conversation))
-
-    def _transport(self) -> httpx.AsyncClient:
-        """Return what sends; made when first needed, for it loads the certificates.
-
-        Raises:
-            ConfigError: What the environment says of proxies or certificates cannot be.
-        """
-        if self._http is None:
-            import httpx
-
-            limits = httpx.Limits(max_connections=None, keepalive_expiry=30.0)
-            try:
-                self._http = httpx.AsyncClient(limits=limits, timeout=None)  # noqa: S113
-            except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
-                raise ConfigError(
-                    f"httpx cannot be set up from the environment ({type(error).__name__}: "
-                    f"{error}): mend HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
-                ) from error
-        return self._http

@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from .failure import Failure
+from .recorded_cause import recorded_cause
 from .secret import masked
 
 if TYPE_CHECKING:
-    from .failure import Failure
+    from pydantic_core import CoreSchema
 
 
 class SidestepError(Exception):
-    """The root of every error that sidestep raises on purpose."""
+    """The root of every error that sidestep raises on purpose.
+
+    Each can be pickled and copied. A pickle or a copy holds a `RecordedCause` in place of the
+    exception that caused the error.
+    """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = vars(self) | {"__cause__": recorded_cause(self.__cause__)}
+        return _made_of, (type(self), self.args), state
+
+    def __setstate__(self, state: dict[str, Any] | None) -> None:
+        for name, value in (state or {}).items():
+            setattr(self, name, value)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        return core_schema.is_instance_schema(
+            cls,
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda error: str(recorded_cause(error)),
+                return_schema=core_schema.str_schema(),
+                when_used="json",
+            ),
+        )
+
+
+def _made_of(cls: type[SidestepError], args: tuple[object, ...]) -> SidestepError:
+    """Return an error of *cls* whose attributes are still to be set."""
+    return cls.__new__(cls, *args)
 
 
 class ConfigError(SidestepError):

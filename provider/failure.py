@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from .cure import Cure
-    from .route import Route
+from .cure import Cure
+from .recorded_cause import Cause, recorded_cause
+from .route import Route
 
 
 class FailureKind(StrEnum):
@@ -68,7 +67,8 @@ class Failure:
         because: What decided on the kind, in words: a type, a code, a status; empty where the
             message says it.
         cure: What has to change in the request, where the refusal says so; None: it does not.
-        cause: The exception behind it.
+        cause: The exception behind it. A pickle or a copy holds a `RecordedCause` in its place,
+            because many exceptions can be neither pickled nor copied.
     """
 
     kind: FailureKind
@@ -84,7 +84,11 @@ class Failure:
     should_retry: bool | None = None
     because: str = ""
     cure: Cure | None = None
-    cause: BaseException | None = None
+    cause: Cause | None = None
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return None, state | {"cause": recorded_cause(self.cause)}
 
     @property
     def is_unreachable(self) -> bool:

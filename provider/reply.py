@@ -23,11 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
     from types import TracebackType
 
-    import httpx
-
     from .delta import Delta
     from .part import Part, Usage
     from .rendering import Rendering
+    from .shared_http import SharedHttp
     from .watch import Watch
 
 
@@ -44,7 +43,7 @@ class Reply:
 
     def __init__(
         self,
-        transport: Callable[[], httpx.AsyncClient],
+        http: SharedHttp,
         rendering: Rendering,
         *,
         key: str | None,
@@ -52,7 +51,7 @@ class Reply:
     ) -> None:
         provider = rendering.provider
         self.route = rendering.route
-        self._transport = transport
+        self._http = http
         self._provider = provider
         self._rendering = rendering
         self._secret = Secret(key)
@@ -142,13 +141,15 @@ class Reply:
         """Send the request, and look at what kind of answer comes."""
         self._watch.expect(self._seconds_left)
         try:
-            http = self._transport()
+            http = self._http.client()
             request = build_request(http, self._rendering, secret=self._secret)
             response = await http.send(request, stream=True)
         except Exception as error:
             failure = classify_exception(error)
-            if failure.kind is FailureKind.UNKNOWN:
-                raise  # no provider and no network did this
+            if failure.kind is FailureKind.UNKNOWN:  # no provider and no network did this
+                if (explained := self._http.explained(error)) is not error:
+                    raise explained from error
+                raise
             raise self._blame.error(self._unconnected(failure)) from self._blame.quotable(error)
         self._seconds_left = self._watch.seconds_left
         self._watch.rest()

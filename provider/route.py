@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 
 class Route(str):
@@ -28,6 +31,12 @@ class Route(str):
         if not (provider and slash and model) or text.split() != [text]:
             raise ValueError(f'a route is written "provider/model", got {text!r}')
         return super().__new__(cls, text)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(cls, core_schema.str_schema())
 
     @property
     def provider(self) -> str:

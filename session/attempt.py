@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import anyio
 import anyio.lowlevel
 
+from ..provider.failure import Failure
+from ..provider.route import Route
+from .degraded import Probe
 from .story import past_deadline
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from ..provider.failure import Failure
-    from ..provider.route import Route
-    from .degraded import Probe
     from .step import Step
 
 

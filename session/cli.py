@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 import anyio
 import click
 
+from .. import __version__
 from ..provider.error import ConfigError
 from ..provider.secret import masked
 from . import interrupt
@@ -34,13 +35,22 @@ MIN_WIDTH = 20
 as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON instead of text.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="sidestep")
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Keep a coding agent's turn alive while a model provider fails.",
+)
+@click.version_option(__version__, prog_name="sidestep")
 def cli() -> None:
-    """Keep a coding agent's turn alive while a model provider fails."""
+    pass
 
 
-@cli.command()
+@cli.command(
+    help="""
+    Rehearse an outage against a stub, without a key and without a network.
+
+    NAME is one of --list, by default primary-503; FILE is a drill of your own, as TOML or JSON.
+    """,
+)
 @click.argument("name", required=False, metavar="[NAME|FILE]")
 @click.option("--list", "is_list", is_flag=True, help="List the drills that come with sidestep.")
 @click.option("--all", "is_all", is_flag=True, help="Play every one of them.")
@@ -53,10 +63,6 @@ def cli() -> None:
 def drill(
     name: str | None, *, is_list: bool, is_all: bool, time_scale: float | None, is_json: bool
 ) -> int:
-    """Rehearse an outage against a stub, without a key and without a network.
-
-    NAME is one of --list, by default primary-503; FILE is a drill of your own, as TOML or JSON.
-    """
     from .drill import DEFAULT, Drill, list_drills
 
     if is_list:
@@ -100,7 +106,20 @@ def _play(each: Drill, time_scale: float | None, *, is_json: bool) -> bool:
     return not complaints
 
 
-@cli.command()
+@cli.command(
+    help="""
+    Take a turn: PROMPT, or what stands in stdin for -, to the model, its answer to stdout.
+
+    Notices go to stderr: of retries, of swaps, of a sibling that is passed over, of an answer
+    above that is void.
+
+    The key is read from the provider's own variable, such as OPENROUTER_API_KEY. Where the turn
+    may go is read from SIDESTEP_FALLBACK_CONFIG, SIDESTEP_ROUTING_RULES, SIDESTEP_HINT or
+    MODEL_BASE_URL and its like, other providers from SIDESTEP_PROVIDERS.
+
+    A KEY of a budget is attempts, input-tokens, output-tokens, money (in US dollars) or seconds.
+    """,
+)
 @click.argument("prompt")
 @click.option(
     "--model", "asked", required=True, metavar="PROVIDER/MODEL",
@@ -154,17 +173,6 @@ def run(
     no_stream: bool,
     is_json: bool,
 ) -> int:
-    """Take a turn: PROMPT, or what stands in stdin for -, to the model, its answer to stdout.
-
-    Notices go to stderr: of retries, of swaps, of a sibling that is passed over, of an answer
-    above that is void.
-
-    The key is read from the provider's own variable, such as OPENROUTER_API_KEY. Where the turn
-    may go is read from SIDESTEP_FALLBACK_CONFIG, SIDESTEP_ROUTING_RULES, SIDESTEP_HINT or
-    MODEL_BASE_URL and its like, other providers from SIDESTEP_PROVIDERS.
-
-    A KEY of a budget is attempts, input-tokens, output-tokens, money (in US dollars) or seconds.
-    """
     from .console import take_turn
     from .desk import Desk
 
@@ -184,7 +192,15 @@ def run(
     )  # fmt: skip
 
 
-@cli.command()
+@cli.command(
+    help="""
+    Play model providers on this machine, for drills of other programs.
+
+    Every provider is served under /PROVIDER, as /anthropic/v1/messages and
+    /openrouter/api/v1/chat/completions. GET /_stub/requests lists what came, GET /_stub/providers
+    is what SIDESTEP_PROVIDERS needs to lead here.
+    """,
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=STUB_PORT, show_default=True,
@@ -199,12 +215,6 @@ def run(
 )
 @as_json
 def stub(*, host: str, port: int, scenario: str | None, strict: bool, is_json: bool) -> int:
-    """Play model providers on this machine, for drills of other programs.
-
-    Every provider is served under /PROVIDER, as /anthropic/v1/messages and
-    /openrouter/api/v1/chat/completions. GET /_stub/requests lists what came, GET /_stub/providers
-    is what SIDESTEP_PROVIDERS needs to lead here.
-    """
     interrupt.run(lambda: _serve(host, port, scenario, strict=strict, is_json=is_json))
     return 0
 
@@ -226,17 +236,19 @@ async def _serve(
         await anyio.sleep_forever()
 
 
-@cli.command()
+@cli.command(
+    help="""
+    Say what the configuration in the environment means, and what is wrong with it.
+
+    With --journal, say what a journal tells: who answered, why steps moved, what failures cost.
+    """,
+)
 @click.option("--model", "asked", help="Explain the chain from this route, or of this name.")
 @click.option(
     "--journal", metavar="FILE", help="Sum up this journal instead; - is stdin.",
 )  # fmt: skip
 @as_json
 def check(*, asked: str | None, journal: str | None, is_json: bool) -> int:
-    """Say what the configuration in the environment means, and what is wrong with it.
-
-    With --journal, say what a journal tells: who answered, why steps moved, what failures cost.
-    """
     from .check import inspect, show
 
     if journal is not None and asked is not None:
@@ -267,7 +279,13 @@ def _sum_up(journal: str, *, is_json: bool) -> int:
     return 0
 
 
-@cli.command()
+@cli.command(
+    help="""
+    Say what a failed answer is, what sidestep does about it, and why.
+
+    FILE is a capture, a raw HTTP answer (status line, headers, body), or a bare body; - is stdin.
+    """,
+)
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
 @click.option("--status", type=click.IntRange(100, 599), help="The status of a bare body.")
 @click.option("--provider", help="Whose answer it is, such as openrouter.")
@@ -276,10 +294,6 @@ def _sum_up(journal: str, *, is_json: bool) -> int:
 def explain(
     file: str, *, status: int | None, provider: str | None, route: Route | None, is_json: bool
 ) -> int:
-    """Say what a failed answer is, what sidestep does about it, and why.
-
-    FILE is a capture, a raw HTTP answer (status line, headers, body), or a bare body; - is stdin.
-    """
     from ..provider.recorded import Recorded
     from .explain import explain as explain_answer
     from .explain import show
@@ -294,18 +308,20 @@ def explain(
     return 0
 
 
-@cli.command()
+@cli.command(
+    help="""
+    Print the request body that a stored conversation becomes on a route.
+
+    FILE is a conversation as fixtures/conversations shows; - is stdin. With --explain follows a
+    line for each thing that was dropped, kept, changed or made up; with --json as well, both are
+    in one object.
+    """,
+)
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
 @click.option("--to", "route", type=RouteName(), required=True, help="The route to render for.")
 @click.option("--explain", "with_notes", is_flag=True, help="Say what was changed, and why.")
 @as_json
 def render(file: str, *, route: Route, with_notes: bool, is_json: bool) -> int:
-    """Print the request body that a stored conversation becomes on a route.
-
-    FILE is a conversation as fixtures/conversations shows; - is stdin. With --explain follows a
-    line for each thing that was dropped, kept, changed or made up; with --json as well, both are
-    in one object.
-    """
     from ..provider.conversation import read_conversation
     from .render import render as render_conversation
     from .render import show

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..provider.part import Message, Reasoning, Text, ToolCall
+from ..provider.part import Message, Output, Part, Reasoning, Text, ToolCall
 from ..provider.wire import write_json
 from .error import ContextOverflow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ..provider.part import Output, Part
     from .turn import Session
+
 
 ASK = """\
 Summarise the work below so that you could go on with it from the summary alone. Keep what the user

@@ -6,18 +6,17 @@ import math
 import threading
 import time
 from collections import deque
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 from weakref import ReferenceType, ref
 
 from cachetools import TLRUCache
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from ..provider.route import Route
 
-    from ..provider.route import Route
-    from .plan import Unfit
+Unfit = Callable[[Route], str | None]
+"""Says why a route cannot take a step, in half a sentence; None: it can."""
 
 PASSING = frozenset({"degraded", "probed", "tried"})
 """What stands in a route's way for a while only; any other word says why it cannot be taken."""

@@ -2,16 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pickle
+import reprlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from ..provider.error import SidestepError
+from ..provider.failure import Failure
+from ..provider.route import Route
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from ..provider.failure import Failure
-    from ..provider.route import Route
-    from .attempt import Attempt
+class EndedAttempt(Protocol):
+    """What an error keeps of an attempt."""
+
+    @property
+    def route(self) -> Route: ...
+    @property
+    def number(self) -> int: ...
+    @property
+    def failure(self) -> Failure | None: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def waited(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptSummary:
+    """What became of one attempt of a step that failed.
+
+    Args:
+        route: Where the request went.
+        number: Which attempt of the step it was, from 1.
+        failure: Why it failed; None if something else ended it, such as a cancellation.
+        seconds: How long it took.
+        waited: Seconds that the step slept before it.
+    """
+
+    route: Route
+    number: int
+    failure: Failure | None
+    seconds: float
+    waited: float
+
+
+def summary_of(attempt: EndedAttempt) -> AttemptSummary:
+    """Return what an error keeps of *attempt*."""
+    return AttemptSummary(
+        route=attempt.route,
+        number=attempt.number,
+        failure=attempt.failure,
+        seconds=attempt.seconds,
+        waited=attempt.waited,
+    )
 
 
 class StoreError(SidestepError):
@@ -27,10 +71,10 @@ class StepFailed(SidestepError):
         attempts: Every attempt of the step, in order.
     """
 
-    def __init__(self, message: str, *, requested: Route, attempts: Sequence[Attempt]) -> None:
+    def __init__(self, message: str, *, requested: Route, attempts: Iterable[EndedAttempt]) -> None:
         super().__init__(message)
         self.requested = requested
-        self.attempts = tuple(attempts)
+        self.attempts = tuple(map(summary_of, attempts))
 
     @property
     def failure(self) -> Failure | None:
@@ -65,7 +109,7 @@ class FallbackUnsafe(StepFailed):
     """
 
     def __init__(
-        self, message: str, *, tool: str, requested: Route, attempts: Sequence[Attempt]
+        self, message: str, *, tool: str, requested: Route, attempts: Iterable[EndedAttempt]
     ) -> None:
         super().__init__(message, requested=requested, attempts=attempts)
         self.tool = tool
@@ -75,11 +119,24 @@ class StreamInterrupted(StepFailed):
     """An attempt failed after its output was shown, and ``onPartial`` is ``interrupt``.
 
     Args:
-        emitted: What was shown, as the agent last handed it to `Attempt.emitted`.
+        emitted: What was shown, as the agent last handed it to `Attempt.emitted`. A pickle holds
+            its `repr`, shortened, if it cannot be pickled itself.
     """
 
     def __init__(
-        self, message: str, *, emitted: object, requested: Route, attempts: Sequence[Attempt]
+        self, message: str, *, emitted: object, requested: Route, attempts: Iterable[EndedAttempt]
     ) -> None:
         super().__init__(message, requested=requested, attempts=attempts)
         self.emitted = emitted
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        make, args, state = super().__reduce__()
+        return make, args, state | {"emitted": _picklable(self.emitted)}
+
+
+def _picklable(value: object) -> object:
+    try:
+        pickle.dumps(value)
+    except Exception:  # noqa: BLE001 - whatever an agent's own class raises
+        return reprlib.repr(value)
+    return value

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from ..provider.delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.failure import Failure
+from ..provider.part import Output, ToolState
+from ..provider.route import Route
 from .mishap import log_raised
-
-if TYPE_CHECKING:
-    from ..provider.part import Output, ToolState
-    from ..provider.route import Route
 
 
 @dataclass(slots=True)

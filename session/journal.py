@@ -6,21 +6,24 @@ import logging
 import os
 import time
 import weakref
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from ..provider.error import ConfigError
 from ..provider.secret import masked
-from .clock import SystemClock
-from .event import AttemptStarted, Compacted, StepStarted, ToolRunEnded, ToolRunStarted, TurnEnded
+from .clock import Clock, SystemClock
+from .event import (
+    AttemptStarted,
+    Compacted,
+    Event,
+    StepStarted,
+    ToolRunEnded,
+    ToolRunStarted,
+    TurnEnded,
+)
 from .journal_line import UNHEARD, VERSION, describe, line
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from .clock import Clock
-    from .event import Event
 
 VARIABLE = "SIDESTEP_JOURNAL"
 

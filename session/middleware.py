@@ -6,25 +6,28 @@ import logging
 import os
 import random
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from ..provider.catalog import catalog
+from ..provider.catalog import Provider, catalog
 from ..provider.error import ConfigError
 from ..provider.failure import Failure, FailureKind
 from ..provider.foreign import classify_exception
 from ..provider.route import Route
-from .clock import SystemClock
+from .clock import Clock, SystemClock
 from .config import FallbackConfig
 from .decision import Limits
 from .degraded import DegradedRoutes
 from .error import StepFailed
+from .event import Listener
 from .hooks import NO_HOOKS, Hooks
 from .journal import VARIABLE as JOURNAL_VARIABLE
 from .journal import Journal
 from .mishap import log_raised
-from .plan import Course, entry_at
+from .past import Past
+from .plan import Course, Needs, Plan, entry_at
 from .plan_source import map_plan, providers_of
 from .retry import RetryPolicy
 from .setting import checked_deadline
@@ -37,16 +40,7 @@ _logger = logging.getLogger("sidestep")
 _COURSES = 1_024
 """How many answers to what a step may ask for are kept; an agent asks for a few."""
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from ..provider.catalog import Provider
-    from .clock import Clock
-    from .event import Listener
-    from .past import Past
-    from .plan import Needs, Plan
-
-    Classify = Callable[[Exception], Failure | FailureKind | None]
+Classify = Callable[[Exception], Failure | FailureKind | None]
 
 
 class Sidestep:

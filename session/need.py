@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from ..provider.part import Image, Text, ToolCall
-
-if TYPE_CHECKING:
-    from ..provider.part import Conversation, Output, Part
-    from ..provider.route import Route
+from ..provider.part import Conversation, Image, Output, Part, Text, ToolCall
+from ..provider.route import Route
 
 CHARACTERS_PER_TOKEN = 4
 """Roughly: English prose and code, in most vocabularies."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from ..provider.route import Route
-    from .config import FallbackConfig
+from ..provider.route import Route
+from .config import FallbackConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +22,7 @@ class Past:
     """
 
     holds_calls: bool = False
-    tools_run: Collection[str] = ()
+    tools_run: Sequence[str] | AbstractSet[str] = ()
     route: Route | None = None
 
 

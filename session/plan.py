@@ -10,15 +10,11 @@ from .degraded import reachable
 from .need import Needs as Needs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from ..provider.catalog import Provider
     from ..provider.failure import FailureKind
     from .config import ConfigWarning, FallbackConfig
-
-    Unfit = Callable[[Route], str | None]
-    """Says why a route cannot take a step, in half a sentence; None: it can."""
-
 
 _DOUBT = 2
 """How far the estimate may be off, as a factor: code and most languages take more than it says."""

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from ..provider.error import ConfigError
 from ..provider.part import Usage
 from ..provider.route import Route
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 Price = Callable[[Route, Usage], float | None]
 """Returns US dollars, None where it knows no price. ``input`` counts what a cache had as well.

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..provider.cure import Cure
 from ..provider.part import Text
+from ..provider.route import Route
 
 if TYPE_CHECKING:
     from ..provider.client import Client
-    from ..provider.cure import Cure
     from ..provider.failure import Failure
     from ..provider.part import Conversation
     from ..provider.rendering import Rendering
     from ..provider.reply import Reply
-    from ..provider.route import Route
 
-    Cures = dict[Route, tuple[Cure, ...]]
+Cures = dict[Route, tuple[Cure, ...]]
 
 
 async def text_of(reply: Reply) -> str:

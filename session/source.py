@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from ..provider.error import ConfigError
-from .config import parse_config
+from .config import FallbackConfig, parse_config
+from .plan import Plan
 from .plan_source import (
     CONFIG_VARIABLES,
     COORDINATOR_VARIABLE,
@@ -18,13 +20,6 @@ from .plan_source import (
     conflict,
     find_sources,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from .config import FallbackConfig
-    from .plan import Plan
 
 _SETTLED_AFTER = 2.0
 """Seconds after a write within which another one may leave the same time on a file."""

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self, TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
 import anyio
 import anyio.to_thread
 
+from ..provider.part import Message, Part
 from .error import StoreError
 from .joined import joined
+from .sqlite_file import SessionFile
 from .store import snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import TracebackType
-
-    from ..provider.part import Message, Part
-    from .sqlite_file import SessionFile
 
 T = TypeVar("T")
 

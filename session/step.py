@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self, TypeVar, assert_never
@@ -10,9 +11,12 @@ import anyio
 import anyio.lowlevel
 
 from ..provider.failure import Failure, FailureKind
+from ..provider.route import Route
 from ..provider.secret import masked
 from .attempt import Attempt
+from .config import FallbackConfig
 from .decision import (
+    Decision,
     Limits,
     Repair,
     Retry,
@@ -23,23 +27,17 @@ from .decision import (
     is_final,
     is_of_a_route,
 )
-from .herald import Herald
-from .past import pin
+from .event import Listener
+from .herald import Herald, Verdict
+from .hooks import Hooks
+from .past import Past, Pin, pin
+from .plan import Course
 from .story import nobody_fits, past_deadline, what_to_raise
 from .walk import Walk
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
-    from ..provider.route import Route
-    from .config import FallbackConfig
-    from .decision import Decision
-    from .event import Listener
-    from .herald import Verdict
-    from .hooks import Hooks
     from .middleware import Sidestep
-    from .past import Past, Pin
-    from .plan import Course
+
 
 T = TypeVar("T")
 

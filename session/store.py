@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from ..provider.part import Message, Part
 from .error import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ..provider.part import Message, Part
 
 
 class Store(Protocol):

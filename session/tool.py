@@ -6,21 +6,17 @@ import asyncio
 import functools
 import inspect
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import anyio.to_thread
 
-from ..provider.part import ToolSpec
+from ..provider.part import Output, ToolSpec
 from .tool_arguments import Arguments, BadArguments
 from .tool_output import bounded, clean, output_of
 from .tool_signature import description_of, is_async, name_of, parameters_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from ..provider.part import Output
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What every provider takes for a name."""

@@ -3,49 +3,41 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import anyio
 
-from ..provider.part import Conversation, Message, Settings, Text
+from ..provider.client import Client
+from ..provider.part import Conversation, Effort, Message, Settings, Text
+from ..provider.route import Route
 from ..provider.secret import masked
+from .attempt import Attempt
 from .bill import Bill
 from .breaks import Breaks
+from .budget import Budget
+from .cost import Cost
 from .error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
-from .event import Compacted, TurnEnded, notify
+from .event import Compacted, Event, Listener, TurnEnded, notify
 from .joined import joined
+from .journal import Page
 from .ledger import Ledger
+from .middleware import Sidestep
+from .price import Price
 from .reply_reader import ReplyReader
-from .request import Requests, text_of
+from .request import Cures, Requests, text_of
 from .setting import check_count, check_effort, checked_deadline
 from .sizing import Sizing
-from .store import MemoryStore
+from .store import MemoryStore, Store
+from .tool import Tool
 from .tool_run import ToolRun
 from .transcript import UNSTARTED, Transcript
 from .turn_stream import stream_turn
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-    from contextlib import AbstractAsyncContextManager
+Compact = Callable[["Session"], Awaitable[bool]]
 
-    from ..provider.client import Client
-    from ..provider.part import Effort
-    from ..provider.route import Route
-    from .attempt import Attempt
-    from .budget import Budget
-    from .cost import Cost
-    from .event import Event, Listener
-    from .journal import Page
-    from .middleware import Sidestep
-    from .price import Price
-    from .request import Cures
-    from .store import Store
-    from .tool import Tool
-
-    Compact = Callable[["Session"], Awaitable[bool]]
 
 MAX_STEPS = 1_000
 """Steps of one turn, unless told otherwise: an agent that calls tools for ever has to end."""

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..provider.route import Route
-    from .degraded import Candidate, DegradedRoutes
+    from .degraded import Candidate, DegradedRoutes, Unfit
     from .herald import Herald
     from .hooks import Hooks
-    from .plan import Course, Unfit
+    from .plan import Course
 
 
 class Walk:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from .provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from .provider.error import ConfigError, ProviderError, SidestepError
 from .provider.failure import Failure, FailureKind
+from .provider.recorded_cause import RecordedCause
 from .provider.route import Route
 from .session.attempt import Attempt
 from .session.config import FallbackConfig
 from .session.degraded import DegradedRoutes
 from .session.error import (
+    AttemptSummary,
     BudgetExceeded,
     ContextOverflow,
     FallbackExhausted,
@@ -65,10 +67,13 @@ if TYPE_CHECKING:
     from .session.tool import Tool
     from .session.turn import Session
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Attempt",
     "AttemptFailed",
     "AttemptStarted",
+    "AttemptSummary",
     "Budget",
     "BudgetExceeded",
     "CandidateSkipped",
@@ -97,6 +102,7 @@ __all__ = [
     "ProviderError",
     "Reasoning",
     "ReasoningDelta",
+    "RecordedCause",
     "Repaired",
     "RetryPolicy",
     "Route",
@@ -141,19 +147,13 @@ _LATER = {
     "Session": ".session.turn",
 }
 
-# What a traceback or a repr names is what one imports.
-for _name in __all__:
-    if _name not in _LATER and hasattr(globals()[_name], "__qualname__"):
-        globals()[_name].__module__ = __name__
+if not TYPE_CHECKING:  # a checker would take any misspelt name for an `object`
 
-
-def __getattr__(name: str) -> object:
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_LATER[name], __name__), name)
-    found.__module__ = __name__
-    globals()[name] = found
-    return found
+    def __getattr__(name: str) -> object:
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value = getattr(import_module(_LATER[name], __name__), name)
+        return value
 
 
 def __dir__() -> list[str]:
