@@ -14,9 +14,7 @@ from weakref import ReferenceType, ref
 from cachetools import TLRUCache
 
 from ..provider.route import Route
-
-Unfit = Callable[[Route], str | None]
-"""Says why a route cannot take a step, in half a sentence; None: it can."""
+from .reason import Unfit
 
 PASSING = frozenset({"degraded", "probed", "tried"})
 """What stands in a route's way for a while only; any other word says why it cannot be taken."""

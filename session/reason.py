@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+from ..provider.route import Route
+
+Unfit = Callable[[Route], str | None]
+"""Says why a route cannot take a step, in half a sentence; None: it can."""
 
 # Those that stand alone, and not the 5 of a model's name.
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..provider.route import Route
-    from .degraded import Candidate, DegradedRoutes, Unfit
+    from .degraded import Candidate, DegradedRoutes
     from .herald import Herald
     from .hooks import Hooks
     from .plan import Course
+    from .reason import Unfit
 
 
 class Walk:
