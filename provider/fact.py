@@ -1,30 +1,22 @@
-"""What providers say when something went wrong: how a fact is written, and how it is looked up.
-
-The facts themselves stand in tables, one for a wire or for a provider, in the files ``fact_*.py``.
-A table is read section by section, in the order of its fields, so that money is told from a rate
-limit and an overflow from a bad request. Types and codes decide; a text pattern stands only
-where there is none, is anchored, and reads a bounded prefix.
-"""
+"""How a fact is written: what a provider says when something went wrong, and what it means."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from .fact_table import tables_of
 from .failure import FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
-    from .catalog import Provider
-    from .report import Report
-    from .wire import Wire
+    from .classify.report import Report
+
 
 PREFIX = 1_000
 """Characters of a message that a pattern sees."""
+
 
 ANY = "*"
 """Stands for whatever an error says under a name, as long as it says something."""
@@ -135,66 +127,3 @@ class Facts:
     utc_offset: int = 0
     daily: tuple[str, str] | None = None
     coded: tuple[str, ...] = ()
-
-
-_SECTIONS = ("money", "overflow", "history", "filter", "other")
-
-_K = FailureKind
-_BY_STATUS: Mapping[int, FailureKind] = MappingProxyType(
-    {
-        401: _K.AUTH,
-        402: _K.QUOTA,
-        403: _K.AUTH,
-        404: _K.NOT_FOUND,
-        408: _K.TIMEOUT,
-        409: _K.SERVER_ERROR,
-        410: _K.NOT_FOUND,
-        413: _K.REQUEST_TOO_LARGE,
-        425: _K.SERVER_ERROR,
-        429: _K.RATE_LIMIT,
-        499: _K.SERVER_ERROR,  # it took us for gone, and we were not
-        503: _K.OVERLOADED,
-        504: _K.TIMEOUT,
-        522: _K.TIMEOUT,
-        524: _K.TIMEOUT,
-        529: _K.OVERLOADED,
-    }
-)
-
-
-def own_facts(provider: Provider | str) -> tuple[Fact, ...]:
-    """Return what the configuration says of the failures of *provider*."""
-    return () if isinstance(provider, str) else provider.failures
-
-
-def walk(*spoken: tuple[Report, tuple[Facts, ...]]) -> Iterator[tuple[Fact, Report]]:
-    """Go through the facts section by section: in each first those that read no text."""
-    for section in _SECTIONS:
-        for reads_text in (False, True):
-            for report, tables in spoken:
-                for table in tables:
-                    for known in getattr(table, section):
-                        if (known.text is not None) is reads_text:
-                            yield known, report
-
-
-def kind_of_status(status: int | None, tables: tuple[Facts, ...] = ()) -> FailureKind:
-    """Return what *status* means where nothing else decides."""
-    if status is None:
-        return FailureKind.UNKNOWN
-    for table in tables:
-        if status in table.by_status:
-            return table.by_status[status]
-    if status in _BY_STATUS:
-        return _BY_STATUS[status]
-    if status >= 500:
-        return FailureKind.SERVER_ERROR
-    return FailureKind.BAD_REQUEST if status >= 400 else FailureKind.UNKNOWN
-
-
-def kind_of_stop(stop: str | None, *, provider: Provider | str, wire: Wire) -> FailureKind | None:
-    """Return the failure that the word *stop* means; None where it is an end like any other."""
-    if stop is None:
-        return None
-    stops = (table.stops.get(stop) for table in tables_of(provider, wire))
-    return next((kind for kind in stops if kind is not None), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -98,3 +99,11 @@ class Failure:
     def __str__(self) -> str:
         status = "" if self.status is None else f" {self.status}"
         return f"{self.kind}{status}: {self.message}"
+
+
+def hush(failure: Failure, hidden: Callable[[str], str]) -> None:
+    """Put what others said of *failure* through *hidden*, which takes keys out of a text."""
+    failure.message = hidden(failure.message)
+    failure.code = failure.code and hidden(failure.code)
+    failure.because = hidden(failure.because)
+    failure.request_id = failure.request_id and hidden(failure.request_id)

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from ..provider.conversation import Output, ToolState
 from ..provider.delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.failure import Failure
-from ..provider.part import Output, ToolState
 from ..provider.route import Route
-from .mishap import log_raised
+from .callback import log_raised
 
 
 @dataclass(slots=True)
@@ -281,7 +281,7 @@ def _value_to_json(value: object) -> object:
     if isinstance(value, Failure):
         return failure_to_json(value)
     if isinstance(value, list):  # what a tool said, with pictures in it
-        from ..provider.conversation import part_to_json
+        from ..provider.conversation_json import part_to_json
 
         return [part_to_json(part) for part in value]
     return value

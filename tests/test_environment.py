@@ -28,9 +28,12 @@ def offered() -> Iterator[tuple[str, Any]]:
 
 def inside() -> Iterator[tuple[str, Any]]:
     """Go through what the modules define, offered or not."""
+    root = Path(sidestep.__file__).parent
     for folder in ("session", "provider"):
-        for path in Path(sidestep.__file__).with_name(folder).glob("*.py"):
-            yield from defined(import_module(f"sidestep.{folder}.{path.stem}"))
+        for path in (root / folder).rglob("*.py"):
+            parts = path.relative_to(root).with_suffix("").parts
+            name = ".".join(("sidestep", *parts)).removesuffix(".__init__")
+            yield from defined(import_module(name))
 
 
 def defined(module: ModuleType) -> Iterator[tuple[str, Any]]:

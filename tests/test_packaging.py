@@ -20,7 +20,7 @@ def test_the_packages_named_are_the_folders_that_hold_python() -> None:
     folders = {
         ".".join(path.parent.relative_to(ROOT / ".src").parts)
         for folder in ("", "session", "provider")
-        for path in (ROOT / ".src" / "sidestep" / folder).glob("*.py")
+        for path in (ROOT / ".src" / "sidestep" / folder).rglob("*.py")
     }
 
     assert set(settings["packages"]) == folders

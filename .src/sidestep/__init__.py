@@ -14,9 +14,6 @@ from .provider.error import ConfigError, ProviderError, SidestepError
 from .provider.failure import Failure, FailureKind
 from .provider.recorded_cause import RecordedCause
 from .provider.route import Route
-from .session.attempt import Attempt
-from .session.config import FallbackConfig
-from .session.degraded import DegradedRoutes
 from .session.error import (
     AttemptSummary,
     BudgetExceeded,
@@ -47,25 +44,28 @@ from .session.event import (
     TurnEnded,
     Waiting,
 )
-from .session.journal import Journal
-from .session.middleware import Sidestep
-from .session.need import Needs
-from .session.past import Past
-from .session.retry import RetryPolicy
-from .session.source import load_config
-from .session.step import Step
+from .session.journal.journal import Journal
+from .session.plan.config import FallbackConfig
+from .session.plan.needs import Needs
+from .session.plan.watcher import load_config
+from .session.step.attempt import Attempt
+from .session.step.degraded import DegradedRoutes
+from .session.step.middleware import Sidestep
+from .session.step.move_policy import Past
+from .session.step.retry import RetryPolicy
+from .session.step.step import Step
 
 if TYPE_CHECKING:
-    from .provider.client import Client
-    from .provider.part import Image, Message, Reasoning, Text, ToolCall
-    from .session.budget import Budget
-    from .session.compaction import Summary
-    from .session.cost import Cost
-    from .session.price import Prices
-    from .session.sqlite_store import SqliteStore
-    from .session.store import MemoryStore
-    from .session.tool import Tool
-    from .session.turn import Session
+    from .provider.client.client import Client
+    from .provider.conversation import Image, Message, Reasoning, Text, ToolCall
+    from .session.cost.budget import Budget
+    from .session.cost.cost import Cost
+    from .session.cost.price import Prices
+    from .session.store.sqlite import SqliteStore
+    from .session.store.store import MemoryStore
+    from .session.tool.tool import Tool
+    from .session.turn.compaction import Summary
+    from .session.turn.session import Session
 
 __version__ = "0.1.0"
 
@@ -135,16 +135,20 @@ __all__ = [
 
 # Our own loop and client: an agent that has its own does not pay for them.
 _LATER = {
-    "Client": ".provider.client",
-    **dict.fromkeys(("Image", "Message", "Reasoning", "Text", "ToolCall"), ".provider.part"),
-    "Budget": ".session.budget",
-    "Summary": ".session.compaction",
-    "Cost": ".session.cost",
-    "Prices": ".session.price",
-    "SqliteStore": ".session.sqlite_store",
-    "MemoryStore": ".session.store",
-    "Tool": ".session.tool",
-    "Session": ".session.turn",
+    "Client": ".provider.client.client",
+    "Image": ".provider.conversation",
+    "Message": ".provider.conversation",
+    "Reasoning": ".provider.conversation",
+    "Text": ".provider.conversation",
+    "ToolCall": ".provider.conversation",
+    "Budget": ".session.cost.budget",
+    "Summary": ".session.turn.compaction",
+    "Cost": ".session.cost.cost",
+    "Prices": ".session.cost.price",
+    "SqliteStore": ".session.store.sqlite",
+    "MemoryStore": ".session.store.store",
+    "Tool": ".session.tool.tool",
+    "Session": ".session.turn.session",
 }
 
 if not TYPE_CHECKING:  # a checker would take any misspelt name for an `object`

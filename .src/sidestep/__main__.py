@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the ``sidestep`` command."""
-    from .session.cli import main as run
+    from .session.command.main import main as run
 
     run()
 

@@ -28,8 +28,8 @@ import httpx2
 import openai
 
 from sidestep import Client, FallbackConfig, Session, Sidestep
-from sidestep.provider.catalog import Provider
-from sidestep.provider.part import Conversation, Message, Settings, Text
+from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.conversation import Conversation, Message, Settings, Text
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.measure import Row, medians, run

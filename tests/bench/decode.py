@@ -27,11 +27,11 @@ from httpx_sse import EventSource
 from pydantic_core import from_json
 
 from sidestep import Client, Route
-from sidestep.provider import anthropic as anthropic_wire
-from sidestep.provider import openai_chat as chat_wire
-from sidestep.provider.catalog import Provider
-from sidestep.provider.part import Conversation, Message, Text
-from sidestep.provider.sse import SseParser
+from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.conversation import Conversation, Message, Text
+from sidestep.provider.wire.anthropic import decode as anthropic_wire
+from sidestep.provider.wire.openai_chat import decode as chat_wire
+from sidestep.provider.wire.sse import SseParser
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.measure import Row, medians, run

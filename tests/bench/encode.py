@@ -26,8 +26,9 @@ from typing import Any, TypeAlias
 import httpx
 
 from sidestep import Client, MemoryStore, RetryPolicy, Route, Session, Sidestep
-from sidestep.provider.catalog import Provider
-from sidestep.provider.part import (
+from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.client.rendering import Rendering, body_of, render
+from sidestep.provider.conversation import (
     Conversation,
     Message,
     Reasoning,
@@ -36,8 +37,7 @@ from sidestep.provider.part import (
     ToolCall,
     ToolSpec,
 )
-from sidestep.provider.rendering import Rendering, body_of, render
-from sidestep.provider.wire import Wire
+from sidestep.provider.wire_name import Wire
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.measure import Row, medians, run

@@ -22,7 +22,7 @@ import stamina
 from stamina.instrumentation import get_on_retry_hooks, set_on_retry_hooks
 
 from sidestep import FallbackConfig, Sidestep
-from sidestep.session.plan_source import VARIABLE
+from sidestep.session.plan.source import VARIABLE
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.measure import Row, medians, run

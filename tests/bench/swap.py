@@ -24,7 +24,7 @@ from typing import Any
 import httpx
 
 from sidestep import Client, FallbackConfig, MemoryStore, Route, Session, Sidestep
-from sidestep.provider.part import Message, Text
+from sidestep.provider.conversation import Message, Text
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.measure import Row, medians, run

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from hypothesis import strategies as st
 
 from sidestep import Route
-from sidestep.provider.catalog import Provider
-from sidestep.provider.part import (
+from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.conversation import (
     Conversation,
     Effort,
     Image,
@@ -22,12 +22,12 @@ from sidestep.provider.part import (
     ToolSpec,
     ToolState,
 )
-from sidestep.provider.target import Target, target_of
+from sidestep.provider.handover.target import Target, target_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sidestep.provider.wire import Wire
+    from sidestep.provider.wire_name import Wire
 
 
 def _provider(name: str, wire: Wire, url: str = "https://example.com") -> Provider:

@@ -11,22 +11,14 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from sidestep import FailureKind, Route, Sidestep
-from sidestep.provider.classify import classify_error_object, classify_response
+from sidestep.provider.classify.classify import classify_error_object, classify_response
+from sidestep.provider.classify.exception import classify_exception
 from sidestep.provider.failure import Failure, Stage
-from sidestep.provider.foreign import classify_exception
-from sidestep.provider.stub_capture import load_capture
-from sidestep.provider.wire import read_json
-from sidestep.session.config import FallbackConfig
+from sidestep.provider.json_value import read_json
+from sidestep.provider.stub.capture import load_capture
+from sidestep.session.plan.config import FallbackConfig
 
-from .call import (
-    Call,
-    gemini_aiohttp,
-    gemini_httpx2,
-    litellm,
-    pydantic_ai_gemini,
-    raised_by,
-    told,
-)
+from .call import Call, gemini_aiohttp, gemini_httpx2, litellm, pydantic_ai_gemini, raised_by, told
 from .server import Answer, serving, streamed, whole
 
 pytestmark = [

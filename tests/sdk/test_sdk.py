@@ -12,13 +12,13 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from sidestep import Client, ProviderError, Route, Sidestep
-from sidestep.provider.catalog import Provider, Timeouts, catalog, provider_settings
+from sidestep.provider.catalog.catalog import Provider, Timeouts, catalog, provider_settings
+from sidestep.provider.classify.exception import classify_exception
+from sidestep.provider.conversation import Conversation, Message, Text
 from sidestep.provider.failure import Failure
-from sidestep.provider.foreign import classify_exception
-from sidestep.provider.part import Conversation, Message, Text
-from sidestep.provider.scenario import Scenario
-from sidestep.provider.stub import Stub
-from sidestep.session.config import FallbackConfig
+from sidestep.provider.stub.scenario import Scenario
+from sidestep.provider.stub.server import Stub
+from sidestep.session.plan.config import FallbackConfig
 
 from .call import CONNECT, SDKS, Sdk, raised_by, read, told
 

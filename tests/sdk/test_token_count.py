@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sidestep import Route
-from sidestep.provider.scenario import Scenario
-from sidestep.provider.stub import Stub
+from sidestep.provider.stub.scenario import Scenario
+from sidestep.provider.stub.server import Stub
 
 from .call import package
 

@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from pydantic import ValidationError
 
 from sidestep import Route
-from sidestep.provider.catalog import Provider
-from sidestep.provider.conversation import read_conversation
-from sidestep.provider.part import (
+from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.vendor import vendor_of
+from sidestep.provider.client.rendering import render
+from sidestep.provider.client.token_count import question_of
+from sidestep.provider.conversation import (
     Conversation,
     Effort,
     Image,
@@ -27,10 +29,8 @@ from sidestep.provider.part import (
     ToolCall,
     ToolSpec,
 )
-from sidestep.provider.rendering import render
-from sidestep.provider.token_count import question_of
-from sidestep.provider.vendor import vendor_of
-from sidestep.provider.wire import read_json
+from sidestep.provider.conversation_json import read_conversation
+from sidestep.provider.json_value import read_json
 
 from ..provider.conversations import ROUTES as KNOWN
 from ..provider.conversations import conversations

@@ -1,0 +1,277 @@
+"""What a provider said went wrong, to a `Failure`.
+
+The facts of the tables are read in order: those of the configuration, money, overflow, a rejected
+history, filter and refusal, the rest; where none fits, the status decides. Inside a stream that is
+never the 200 it came with, but what the error's own type or code stands for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..failure import Failure, FailureKind, Stage
+from ..json_value import mapping
+from ..secret import masked
+from .fact_lookup import kind_of_status, own_facts, walk
+from .fact_tables import tables_of, tables_of_upstream
+from .report import read_body, read_reports
+from .retry_after import read_wait
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..catalog.catalog import Provider
+    from ..cure import Cure
+    from ..fact import Fact, Facts
+    from ..route import Route
+    from ..wire_name import Wire
+    from .report import Report
+
+BODY_LIMIT = 65_536
+"""Bytes of an error's body that are read at most."""
+
+_MESSAGE = 500  # characters of a message that are kept
+_AGGREGATED = frozenset({"error_type", "provider_name", "provider_code"})
+_CURABLE = frozenset({FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST})
+_TELLING = ("error_code", "code", "error_type", "type", "reason", "rpc")
+
+
+def classify_response(
+    status: int,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    provider: Provider | str,
+    wire: Wire,
+    route: Route | None = None,
+    now: float | None = None,
+) -> Failure:
+    """Name the failure behind an answer that is not the stream we asked for.
+
+    Args:
+        headers: With names in lower case, or a mapping that does not care.
+        body: As much of it as was read; anything at all may stand there.
+        provider: Whose it is. A name will do, but the configuration can say what its failures
+            mean, and a provider that we do not know is looked up by its address.
+        now: Epoch seconds, which an HTTP date without an own ``date`` is counted from.
+    """
+    value, form = read_body(body[:BODY_LIMIT])
+    is_success = 200 <= status < 300
+    reports = read_reports(value, form=form, headers=headers)
+    failure = _classify(
+        reports,
+        provider=provider,
+        wire=wire,
+        status=None if is_success else status,
+        stage=Stage.STREAM if is_success else Stage.RESPONSE,
+        headers=headers,
+        now=now,
+    )
+    failure.route = route
+    failure.message = failure.message or _described(status, headers, body)
+    failure.request_id = request_id_of(headers) or failure.request_id
+    return failure
+
+
+def classify_error_object(
+    value: object,
+    *,
+    provider: Provider | str,
+    wire: Wire,
+    route: Route | None = None,
+) -> Failure:
+    """Name the failure that an error object in a stream tells of; its status is what that says.
+
+    Args:
+        value: The whole JSON value it stands in, whatever its shape.
+    """
+    failure = _classify(
+        read_reports(value),
+        provider=provider,
+        wire=wire,
+        status=None,
+        stage=Stage.STREAM,
+        headers={},
+    )
+    failure.route = route
+    return failure
+
+
+def has_error_object(value: object) -> bool:
+    """Say whether what came with a 200, a body or an event, tells of an error."""
+    if isinstance(value, list):
+        return any(has_error_object(item) for item in value[:2])
+    top = mapping(value)
+    kind = top.get("type")
+    return (
+        bool(top.get("error"))
+        or "error" in (kind, top.get("object"))
+        or (isinstance(kind, str) and (kind.endswith("_error") or kind == "response.failed"))
+        or top.get("success") is False
+        or mapping(top.get("base_resp")).get("status_code") not in (None, 0, "0")
+        or (0 < len(top) <= 2 and any(name.endswith("Exception") for name in top))
+    )
+
+
+def request_id_of(headers: Mapping[str, str]) -> str | None:
+    """Return the provider's id of a request, for its support desk."""
+    names = ("request-id", "x-request-id", "x-amzn-requestid")
+    return next((value for name in names if (value := headers.get(name))), None)
+
+
+def shorten(text: str, limit: int = _MESSAGE) -> str:
+    """Bring *text* on one line of at most *limit* characters, without what looks like a key."""
+    line = " ".join(masked(text[: 4 * limit]).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def _classify(
+    reports: Sequence[Report],
+    *,
+    provider: Provider | str,
+    wire: Wire,
+    status: int | None,
+    stage: Stage,
+    headers: Mapping[str, str],
+    now: float | None = None,
+) -> Failure:
+    spoken = _spoken(reports, provider, wire)
+    said = ""
+    if status is None:
+        status, said = _effective_status(spoken)
+    named = "none" if status is None else str(status)
+    spoken = [(report.plus("status", named), tables) for report, tables in spoken]
+    decided = _decisive(spoken, own_facts(provider))
+    kind = kind_of_status(status, spoken[0][1]) if decided is None else decided[0].kind
+    if kind is FailureKind.UNKNOWN and stage is Stage.STREAM:
+        kind = FailureKind.SERVER_ERROR  # it broke off an answer, in words that we do not know
+    wait, reset_at = read_wait(kind, headers, spoken, now=now)
+    return Failure(
+        kind=kind,
+        message=shorten(_worded(reports)),
+        status=status,
+        code=_code([report for report, _ in spoken], status),
+        retry_after=wait,
+        reset_at=reset_at,
+        stage=stage,
+        request_id=next((report.request_id for report in reports if report.request_id), None),
+        is_capacity=_is_capacity(decided, status, wait),
+        should_retry=_should_retry(headers),
+        because=_because(decided, status, said),
+        cure=_cure(kind, spoken),
+    )
+
+
+def _is_capacity(
+    decided: tuple[Fact, Report] | None, status: int | None, wait: float | None
+) -> bool:
+    """Say whether there is no use in waiting here; a 402 that says for how long is worth it."""
+    is_capacity = decided is not None and decided[0].is_capacity
+    return is_capacity and not (status == 402 and wait is not None)
+
+
+def _spoken(
+    reports: Sequence[Report], provider: Provider | str, wire: Wire
+) -> list[tuple[Report, tuple[Facts, ...]]]:
+    """Put next to each report the tables to read it by, the most telling one first.
+
+    That is the innermost; but an aggregator has words of its own, and an inner body is that of
+    the provider which it names.
+    """
+    tables = tables_of(provider, wire)
+    spoken = []
+    for report in reports:
+        spoken.append((_coded(report, tables), tables))
+        upstream = report.word("provider_name")
+        if upstream:
+            tables = tables_of_upstream(upstream, wire)
+    is_aggregated = _AGGREGATED.intersection(reports[0].words)
+    return spoken if is_aggregated else spoken[::-1]
+
+
+def _coded(report: Report, tables: tuple[Facts, ...]) -> Report:
+    """Add the code that some providers write into their message."""
+    for table in tables:
+        for pattern in table.coded:
+            found = re.match(pattern, report.message)
+            if found is not None and found["code"] not in report.words.get("code", ()):
+                return report.plus("code", found["code"])
+    return report
+
+
+def _decisive(
+    spoken: Sequence[tuple[Report, tuple[Facts, ...]]], own: tuple[Fact, ...]
+) -> tuple[Fact, Report] | None:
+    """Return the first fact that fits, and what it fits."""
+    for fact in own:
+        for report, _ in spoken:
+            if fact.fits(report):
+                return fact, report
+    return next((pair for pair in walk(*spoken) if pair[0].fits(pair[1])), None)
+
+
+def _effective_status(
+    spoken: Sequence[tuple[Report, tuple[Facts, ...]]],
+) -> tuple[int | None, str]:
+    """Return the status that an error in a stream stands for, and which word of it says so."""
+    for report, tables in spoken:
+        if report.status is not None:
+            return report.status, f"the status {report.status} in the error itself"
+        for name in (*_TELLING, "provider_code"):
+            for word in report.words.get(name, ()):
+                for table in tables:
+                    if word in table.statuses:
+                        return table.statuses[word], f"{name} {word!r}"
+    return None, ""
+
+
+def _code(reports: Sequence[Report], status: int | None) -> str | None:
+    """Return the provider's most telling word; a code that only repeats the status is none."""
+    for report in reports:
+        for name in _TELLING:
+            for word in report.words.get(name, ()):
+                if word != str(status):
+                    return word
+    return None
+
+
+def _worded(reports: Sequence[Report]) -> str:
+    """Return what was said, with what a body inside it adds."""
+    said = ""
+    for report in reports:
+        text = report.message
+        if said in text or "{" in said:
+            said = text or said
+        elif text and text not in said:
+            said = f"{said}: {text}"
+    return said
+
+
+def _because(decided: tuple[Fact, Report] | None, status: int | None, said: str) -> str:
+    if decided is not None:
+        fact, report = decided
+        return fact.because(report)
+    if said:
+        return said
+    return "" if status is None else f"status {status}"
+
+
+def _cure(kind: FailureKind, spoken: Sequence[tuple[Report, tuple[Facts, ...]]]) -> Cure | None:
+    """Return what has to change in the request, if that is what was refused."""
+    if kind not in _CURABLE:
+        return None
+    from .cure_wording import find_cure  # few failures are refusals
+
+    return find_cure(report for report, _ in spoken)
+
+
+def _should_retry(headers: Mapping[str, str]) -> bool | None:
+    return {"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower())
+
+
+def _described(status: int, headers: Mapping[str, str], body: bytes) -> str:
+    """Say what an answer without an error object was; a page of HTML is not repeated."""
+    kind = headers.get("content-type", "").partition(";")[0].strip()
+    form = f"a body of type {kind or 'unknown'}" if body.strip() else "an empty body"
+    return f"answered {status} with no error object, but {form}"

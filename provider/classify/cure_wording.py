@@ -1,0 +1,174 @@
+"""In what words the APIs ask for a change of the request, and for which.
+
+They are looked for only in a refusal of a history or of a request, once that is what it is, so that
+a wording may stand wherever a gateway left it.
+
+Source: the errors of the APIs as named in the other ``fact_*.py``, with the wordings that agents
+reported at github.com/anthropics/claude-code/issues, openai/codex/issues, BerriAI/litellm/issues
+and earendil-works/pi/issues, read on 2026-11-29; captures *_400_*.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..cure import Change, Cure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .report import Report
+
+_C = Change
+
+_NAMED = r"[`'\"]?(?P<detail>[A-Za-z][\w.[\]]{0,60})[`'\"]?"
+
+_OF_FIELD = {
+    "reasoning_content": _C.DROP_REASONING_TEXT,
+    "reasoning_details": _C.DROP_REASONING_TEXT,
+    "extra_content": _C.DROP_REASONING,
+    "thought_signature": _C.DROP_REASONING,
+    "thoughtSignature": _C.DROP_REASONING,
+    "cache_control": _C.UNMARK,
+}
+"""Fields within a message; a refusal that names one means it wherever it stands."""
+
+_NEEDED = frozenset(
+    {"model", "messages", "input", "contents", "system", "instructions", "tools", "stream"}
+)
+"""Parameters that a request cannot do without; a refusal that names one means something in it."""
+
+# In this order: what stands first is the more telling.
+_BY_CODE = {
+    "invalid_encrypted_content": _C.DROP_REASONING,
+    "compaction_signature_invalid": _C.DROP_REASONING,
+    "compaction_content_mismatch": _C.DROP_REASONING,
+    "image_dimensions_too_large": _C.DROP_IMAGES,
+}
+_BY_TEXT: tuple[tuple[Change, str], ...] = (
+    # The proofs of reasoning.
+    (_C.DROP_REASONING, r"Invalid `(?:signature|data)` in `(?:redacted_)?thinking` block"),
+    (_C.DROP_REASONING, r"bound to a different conversation"),
+    (_C.DROP_REASONING, r"blocks in the latest assistant message cannot be modified"),
+    (_C.DROP_REASONING, r"each thinking block must contain thinking"),
+    (
+        _C.DROP_REASONING,
+        r"\bsignature(?:\.str)?: (?:Input should be a valid string|Field required)",
+    ),
+    (
+        _C.DROP_REASONING,
+        r"encrypted content [^\n]{0,400}could not be (?:verified|decrypted|parsed)",
+    ),
+    (_C.DROP_REASONING, r"Could not decrypt the provided encrypted_content"),
+    (_C.DROP_REASONING, r"Could not decode the compaction blob"),
+    (_C.DROP_REASONING, r"was provided without its required (?:following item|'reasoning' item)"),
+    (_C.DROP_REASONING, r"Item with id '[^']{1,80}' not found"),
+    (_C.DROP_REASONING, r"Expected an ID that begins with "),
+    (_C.DROP_REASONING, r"Invalid 'input\[\d+\]\.id'|Duplicate item found with id"),
+    (
+        _C.DROP_REASONING,
+        r"(?:Corrupted|Invalid) thought[ _]signature|Thought signature is not valid",
+    ),
+    (_C.DROP_REASONING, r"thought_?signature'? ?\(TYPE_BYTES\)"),
+    (_C.THINKING_OFF, r"Expected .thinking. or .redacted_thinking."),
+    (_C.THINKING_OFF, r"Thinking may not be enabled when tool_choice forces tool use"),
+    (_C.THINK_ADAPTIVELY, r"thinking\.type\.enabled\W{0,3} is not supported"),
+    (_C.THINK_BY_BUDGET, r"adaptive thinking is not supported|not support adaptive thinking"),
+    (_C.THINKING_OFF, r"does not support (?:extended )?thinking"),
+    (_C.SIGN_CALLS, r"is missing a `?thought_signature"),
+    (_C.ADD_REASONING, r"(?:reasoning_content|\.thinking)`? in the thinking mode must be passed"),
+    (_C.ADD_REASONING, r"Missing `reasoning_content` field"),
+    (_C.ADD_REASONING, r"reasoning_content is missing"),
+    (_C.DROP_REASONING_TEXT, r"reasoning_content`? is not (?:supported|allowed|permitted)"),
+    # Tool calls.
+    (_C.REWRITE_IDS, r"\.tool_use(?:_id|\.id): String should "),
+    (_C.REWRITE_IDS, r"`tool_use` ids must be unique"),
+    (_C.REWRITE_IDS, r"Invalid 'messages\[\d+\]\.(?:tool_calls\[\d+\]\.id|tool_call_id)'"),
+    (_C.REWRITE_IDS, r"Invalid 'input\[\d+\]\.call_id'"),
+    (_C.REWRITE_IDS, r"Duplicate (?:tool_call_id|value for 'messages\[\d+\]\.tool_calls)"),
+    (_C.REWRITE_IDS, r"tool(?:Use|Result) blocks at \S{1,80} contain duplicate Ids"),
+    (_C.REWRITE_IDS, r"Tool call id [^\n]{0,120}with a length of 9"),
+    (_C.BRIDGE_RESULTS, r"Unexpected role 'user' after role 'tool'"),
+    (_C.CLOSE_CALLS, r"`tool_use` ids were found without|unexpected `tool_use_id`"),
+    (_C.CLOSE_CALLS, r"No tool (?:output|call) found for "),
+    (_C.CLOSE_CALLS, r"'tool_calls' must be followed by tool messages"),
+    (_C.CLOSE_CALLS, r"[Mm]essages with role 'tool' must be a response"),
+    (_C.CLOSE_CALLS, r"Not the same number of function calls and responses"),
+    (_C.CLOSE_CALLS, r"the number of function response parts is equal to"),
+    (_C.CLOSE_CALLS, r"function call turn comes immediately after"),
+    (_C.CLOSE_CALLS, r"tool_call_id\s+is not found"),
+    (_C.DECLARE_TOOLS, r"blocks must define tools|requires `?tools`? to be defined"),
+    # The shape of messages.
+    (_C.UNMARK, r"blocks with cache_control may be provided"),
+    (_C.UNMARK, r"cache_control cannot be set for empty text blocks"),
+    (_C.UNMARK, r"cache_control: Extra inputs are not permitted"),
+    (_C.UNMARK, r"minimum token count to start caching"),
+    (_C.DROP_EMPTY, r"text content blocks must (?:be non-empty|contain non-whitespace)"),
+    (_C.DROP_EMPTY, r"must have non-empty content|must not be empty"),
+    (_C.DROP_EMPTY, r"text field in the ContentBlock object [^\n]{0,80}is blank"),
+    (_C.DROP_EMPTY, r"Assistant message must have either content or tool_calls"),
+    (_C.END_WITH_USER, r"does not support assistant message prefill"),
+    (_C.END_WITH_USER, r"cannot end with trailing whitespace|Expected last role "),
+    (_C.DROP_IMAGES, r"unknown variant `?image(?:_url)?`?"),
+    (_C.DROP_IMAGES, r"(?:does not|doesn't) support (?:image|vision|multimodal)"),
+    (_C.DROP_IMAGES, r"image input is not (?:supported|enabled)"),
+    (_C.PLAIN_CONTENT, r"content`?'?\]? (?:must|should) be a (?:valid )?string"),
+    # Parameters. The longest answer first, for it has other cures than to be left out.
+    (_C.LIMIT_TOKENS, r"max_tokens: \d{1,12} > (?P<detail>\d{1,12}), which is the maximum allowed"),
+    (_C.LIMIT_TOKENS, r"supports at most (?P<detail>\d{1,12}) completion tokens"),
+    (_C.LIMIT_TOKENS, r"valid range of max_tokens is \[\d{1,3}, ?(?P<detail>\d{1,12})\]"),
+    (
+        _C.LIMIT_TOKENS,
+        r"max_(?:completion_)?tokens`? must be less than or equal to `?(?P<detail>\d{1,12})",
+    ),
+    (
+        _C.RENAME_LIMIT,
+        r"Unsupported parameter: 'max_\w{1,30}' is not supported[^\n]{0,40} "
+        r"Use '(?P<detail>max_\w{1,30})' instead",
+    ),
+    (
+        _C.DO_NOT_FORCE,
+        r"tool_choice[^\n]{0,80}(?:not supported|not allowed|only (?:supports )?auto)",
+    ),
+    (_C.OMIT, rf"Unsupported (?:parameter|value): {_NAMED}"),
+    (_C.OMIT, rf"Unrecognized request argument supplied: {_NAMED}"),
+    (_C.OMIT, rf"[Uu]n(?:known|recognized) (?:parameter|field|key|name):? {_NAMED}"),
+    (_C.OMIT, rf"property {_NAMED} is (?:unsupported|not supported)"),
+    (_C.OMIT, rf"{_NAMED}: Extra inputs are not permitted"),
+    (_C.OMIT, r"`(?P<detail>temperature|top_p|top_k)`[^\n]{0,60}(?:not supported|deprecated)"),
+    (_C.OMIT, r"`temperature` and `(?P<detail>top_p)` cannot both be specified"),
+)
+
+_READ = 1_000
+"""Characters of a message that are searched."""
+
+
+def find_cure(reports: Iterable[Report]) -> Cure | None:
+    """Return what the refusal that holds *reports* asks for; None where it names nothing."""
+    return next((cure for report in reports for cure in _cures(report)), None)
+
+
+def _cures(report: Report) -> Iterator[Cure]:
+    """Go through what *report* asks for, the most telling first."""
+    for name in ("error_code", "code", "reason"):
+        yield from (Cure(_BY_CODE[w]) for w in report.words.get(name, ()) if w in _BY_CODE)
+    for change, pattern in _BY_TEXT:
+        found = re.search(pattern, report.message[:_READ])
+        if found is not None:
+            yield from _named(change, found.groupdict().get("detail") or "")
+    if "extra_forbidden" in report.words.get("type", ()):
+        yield from _named(Change.OMIT, report.word("param").rpartition(".")[2])
+
+
+def _named(change: Change, detail: str) -> Iterator[Cure]:
+    """Return the change with its detail, if one can do without that."""
+    if change is not Change.OMIT:
+        yield Cure(change, detail)
+        return
+    names = re.split(r"[.[\]]+", detail)
+    of_field = next((_OF_FIELD[name] for name in names if name in _OF_FIELD), None)
+    if of_field is not None:
+        yield Cure(of_field)
+    elif names[0] and names[0] not in _NEEDED:
+        yield Cure(change, detail)

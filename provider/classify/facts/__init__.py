@@ -1,0 +1,1 @@
+"""What each provider says when something went wrong, as tables."""

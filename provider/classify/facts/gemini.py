@@ -1,0 +1,116 @@
+"""What Gemini says when something went wrong, in its own API and in Vertex.
+
+Source: ai.google.dev/gemini-api/docs/troubleshooting, /rate-limits and /thought-signatures,
+github.com/google-gemini/gemini-cli packages/core/src/utils/googleQuotaErrors.ts, and
+discuss.ai.google.dev/t/183654 for the depleted credits, read on 2026-11-29; captures gemini_*.
+The reasons for an end are those of the google-genai package 2.34, but for MODEL_ARMOR,
+MALFORMED_RESPONSE and MISSING_THOUGHT_SIGNATURE, which it does not know: those are named in
+ai.google.dev/api/generate-content and in Vertex's reference.
+"""
+
+from __future__ import annotations
+
+from ...fact import ANY, Facts, fact, facts, stands_for
+from ...failure import FailureKind as K
+from ..time_text import WAIT
+
+_DAILY = r"\w{0,200}(?:PerDay|Daily)"
+
+REJECTED = (
+    r"Function call (?:`[^`]{1,200}` in the `[^`]{1,20}` content block )?is missing a",
+    r"(?:Corrupted|Invalid) thought[ _]signature",
+    r"Thought signature is not valid",
+    r"Please ensure that (?:the )?(?:single turn requests|multiturn requests)",
+    r"Please ensure that (?:the )?(?:number of )?function (?:call|response)",
+    r"Invalid value at 'contents\[\d+\]\.parts\[\d+\]\.thought_?signature'",
+    r"Unable to submit request because it must include at least one parts field",
+    r"(?:\* )?GenerateContentRequest\.contents\[\d+\]\.parts: contents\.parts must not be",
+)
+
+GEMINI = Facts(
+    money=(
+        fact(K.QUOTA, status="402"),
+        fact(K.QUOTA, seen={"quota_id": _DAILY}),
+        fact(K.QUOTA, status="429", quota_value="0"),
+        fact(K.QUOTA, reason="QUOTA_EXHAUSTED INSUFFICIENT_G1_CREDITS_BALANCE BILLING_DISABLED"),
+        *facts(
+            K.QUOTA,
+            r"Your prepayment credits are depleted",
+            # No quota for this model at all; a limit per minute is worded the same but for the 0.
+            r"[\s\S]{0,900}?, limit: 0(?![\d.])",
+            rpc="RESOURCE_EXHAUSTED",
+        ),
+    ),
+    overflow=(
+        # A quota with a shorter window, whatever its text says of plan, billing and tokens.
+        fact(K.RATE_LIMIT, rpc="RESOURCE_EXHAUSTED", quota_id=ANY),
+        *facts(
+            K.CONTEXT_OVERFLOW,
+            r"(?:The )?input token count (?:\(\d{1,12}\) )?exceeds the maximum number of tokens",
+            r"(?:The )?(?:input|request|prompt)[^.]{0,120} exceeds the maximum number of tokens",
+        ),
+    ),
+    history=facts(K.HISTORY_REJECTED, *REJECTED, rpc="INVALID_ARGUMENT"),
+    other=(
+        fact(
+            K.OVERLOADED,
+            reason="MODEL_CAPACITY_EXHAUSTED MODEL_CAPACITY_EXCEEDED",
+            is_capacity=True,
+        ),
+        fact(
+            K.OVERLOADED,
+            text=r"No capacity available for model",
+            rpc="RESOURCE_EXHAUSTED",
+            is_capacity=True,
+        ),
+        fact(
+            K.AUTH,
+            reason="API_KEY_INVALID API_KEY_SERVICE_BLOCKED API_KEY_HTTP_REFERRER_BLOCKED "
+            "API_KEY_IP_ADDRESS_BLOCKED CONSUMER_SUSPENDED SERVICE_DISABLED",
+        ),
+        fact(K.AUTH, rpc="FAILED_PRECONDITION"),  # not in this region, or not in the free tier
+        fact(K.AUTH, rpc="UNAUTHENTICATED PERMISSION_DENIED"),
+        fact(K.OVERLOADED, rpc="UNAVAILABLE"),
+        fact(K.TIMEOUT, rpc="DEADLINE_EXCEEDED"),
+        fact(K.RATE_LIMIT, rpc="CANCELLED"),
+        fact(K.NOT_FOUND, rpc="NOT_FOUND"),
+        fact(K.SERVER_ERROR, rpc="INTERNAL UNKNOWN ABORTED DATA_LOSS"),
+    ),
+    statuses=stands_for(
+        {
+            400: "INVALID_ARGUMENT FAILED_PRECONDITION OUT_OF_RANGE",
+            401: "UNAUTHENTICATED",
+            403: "PERMISSION_DENIED",
+            404: "NOT_FOUND",
+            409: "ABORTED ALREADY_EXISTS",
+            429: "RESOURCE_EXHAUSTED quota_exceeded",
+            499: "CANCELLED",
+            500: "INTERNAL UNKNOWN DATA_LOSS",
+            501: "UNIMPLEMENTED",
+            503: "UNAVAILABLE",
+            504: "DEADLINE_EXCEEDED",
+        }
+    ),
+    stops={
+        "SAFETY": K.CONTENT_FILTER,
+        "RECITATION": K.CONTENT_FILTER,
+        "LANGUAGE": K.CONTENT_FILTER,
+        "BLOCKLIST": K.CONTENT_FILTER,
+        "PROHIBITED_CONTENT": K.CONTENT_FILTER,
+        "SPII": K.CONTENT_FILTER,
+        "MODEL_ARMOR": K.CONTENT_FILTER,
+        "IMAGE_SAFETY": K.CONTENT_FILTER,
+        "IMAGE_PROHIBITED_CONTENT": K.CONTENT_FILTER,
+        "IMAGE_RECITATION": K.CONTENT_FILTER,
+        "MALFORMED_FUNCTION_CALL": K.TOOL_CALL_MALFORMED,
+        "UNEXPECTED_TOOL_CALL": K.TOOL_CALL_MALFORMED,
+        "TOO_MANY_TOOL_CALLS": K.TOOL_CALL_MALFORMED,
+        "MISSING_THOUGHT_SIGNATURE": K.HISTORY_REJECTED,
+        # Their own client asks again after these, so they are no verdict on the request.
+        "MALFORMED_RESPONSE": K.SERVER_ERROR,
+        "OTHER": K.SERVER_ERROR,
+        "IMAGE_OTHER": K.SERVER_ERROR,
+    },
+    waits=(rf"(?:\A|[.,:;!]\s|\n)Please retry in {WAIT}",),
+    daily=(_DAILY, "America/Los_Angeles"),
+)

@@ -1,0 +1,114 @@
+"""What a server says that imitates OpenAI's API, where nobody knows whose it is.
+
+vLLM, SGLang, llama.cpp, LM Studio, Ollama, Together, DashScope, xAI, Copilot, LiteLLM and the
+like: the one table whose wordings are those of many.
+
+Source: the sources of vllm, sglang, llama.cpp and ollama on GitHub, github.com/BerriAI/litellm
+(exception mapping and issues), github.com/code-yeongyu/oh-my-openagent/issues,
+github.com/can1357/oh-my-pi/issues and the npm package @earendil-works/pi-ai 1.6, read on
+2026-11-29.
+"""
+
+from __future__ import annotations
+
+from ...fact import Facts, fact, facts
+from ...failure import FailureKind as K
+from ..time_text import WAIT
+from .anthropic import PLACE, REJECTED_FIELDS
+from .anthropic import REJECTED as REJECTED_BY_CLAUDE
+from .bedrock import REJECTED as REJECTED_BY_BEDROCK
+from .chat_vendors import REASONING
+from .gemini import REJECTED as REJECTED_BY_GEMINI
+from .openai import OVERFLOW, REJECTED, SUSPECTED, TOO_LARGE, WAITS
+
+_GATEWAY = r"(?:litellm\.\w{1,60}: |\w{1,60}Exception - |<400> |InternalError\.[\w.]{1,60}: ){0,4}"
+
+# These wordings are telling enough to be known after a few words of a gateway.
+_REJECTED = (*REJECTED, *REJECTED_BY_GEMINI, *REJECTED_BY_BEDROCK, *REJECTED_FIELDS)
+_NET = r"(?![^\n]{0,300}(?:rate limit|too many requests|throttl))[^\n]{0,120}?"
+_TELLING = (
+    r"exceeds the available context size",  # llama.cpp
+    r"input length exceeds the context length",  # Ollama
+    r"prompt is too long: \d{1,12}, model maximum context length: \d",  # Fireworks
+    r"greater than the context length",  # LM Studio
+    r"Trying to keep the first \d{1,12} tokens when context the overflows",
+    r"prompt (?:is )?too long; exceeded max context length",  # Ollama
+    r"is longer than the model's context length",  # Together, SGLang
+    r"is longer than the maximum model length",  # vLLM
+    r"You passed \d{1,12} input tokens and requested",
+    r"`inputs` tokens \+ `max_new_tokens` must be ",  # TGI, Together
+    r"Requested token count exceeds the model's maximum context length",  # SGLang
+    r"Range of input length should be \[",  # DashScope
+    r"maximum prompt length is \d{1,12} but the request contains",  # xAI
+    r"exceeds the maximum allowed input length",
+)
+# And these are not: they could be a part of what is wrong with something else.
+_TOO_LONG = (
+    *OVERFLOW,
+    r"Please reduce the length of the messages",
+    r"Prompt contains \d{1,12} tokens[^\n]{0,80} too large for model",
+    r"Input is too long for requested model",
+    r"prompt is too long(?:: \d|\.|\s*\Z)",
+    r"input length and `max_tokens` exceed context limit",
+    r"The input token count (?:\(\d{1,12}\) )?exceeds the maximum number of tokens",
+    r"(?:Invalid request: )?Your request exceeded model token limit",
+    r"(?:Your|The) (?:input|prompt|request) exceeds the (?:model's )?(?:maximum )?context "
+    r"(?:window|length)",
+    r"(?:invalid params, )?context window exceeds limit",
+)
+_USED_UP = (
+    r"(?:Too Many Requests: )?(?:Sorry, )?(?:you've|you have) (?:exceeded|reached|hit) your "
+    r"[^.]{0,40}(?:session|usage|weekly|daily|monthly) limit",
+    r"(?:The |Your )?(?:[\w-]{1,20} ){0,2}usage limit (?:has been |was )?(?:reached|exceeded)",
+    r"Free usage exceeded",
+    # xAI
+    r"Your (?:newly created )?teams? [^\n]{0,120}(?:doesn't have any credits|used all available)",
+    r"Your credit balance is too low to access",  # Anthropic, behind a gateway
+)
+_LENGTHS = "400 413 422 500 none"
+
+GENERIC = Facts(
+    money=(
+        *facts(K.QUOTA, *(_GATEWAY + text for text in _USED_UP), status="400 429 403 none"),
+        fact(K.QUOTA, code="Arrearage"),  # DashScope
+        *facts(K.QUOTA, r"Insufficient (?:account )?(?:balance|credits?)", status="429 403 none"),
+    ),
+    overflow=(
+        *TOO_LARGE,
+        fact(K.CONTEXT_OVERFLOW, type="exceed_context_size_error ContextWindowExceededError"),
+        fact(K.CONTEXT_OVERFLOW, code="model_max_prompt_tokens_exceeded"),  # Copilot
+        *facts(K.CONTEXT_OVERFLOW, *(_NET + text for text in _TELLING), status=_LENGTHS),
+        *facts(K.CONTEXT_OVERFLOW, *(_GATEWAY + text for text in _TOO_LONG), status=_LENGTHS),
+        fact(K.CONTEXT_OVERFLOW, text=r"litellm\.ContextWindowExceededError", status=_LENGTHS),
+    ),
+    history=facts(
+        K.HISTORY_REJECTED,
+        *(_GATEWAY + text for text in _REJECTED),
+        *(_GATEWAY + PLACE + text for text in REJECTED_BY_CLAUDE),
+        REASONING,
+        _GATEWAY + r"Tool call id was ",
+        status="400 422 none",
+    ),
+    filter=(
+        fact(K.CONTENT_FILTER, type="ContentPolicyViolationError"),
+        fact(K.CONTENT_FILTER, text=_GATEWAY + SUSPECTED),
+        fact(K.CONTENT_FILTER, code="data_inspection_failed DataInspectionFailed"),  # DashScope
+    ),
+    other=(
+        fact(
+            K.RATE_LIMIT,
+            text=r"(?:Too Many Requests: )?(?:Sorry, )?you've exhausted this model's rate limit",
+            is_capacity=True,
+        ),
+        *facts(
+            K.OVERLOADED,
+            r"(?:The |Our |That |This )?(?:AI )?(?:engine|service|server|servers|model) "
+            r"(?:is|are|may be) (?:currently |temporarily )?overloaded",
+            status="429 none",
+        ),
+    ),
+    waits=(
+        *WAITS,
+        rf"(?:\A|[.,:;!]\s|\n)(?:please )?(?:retry (?:in|after)|wait) {WAIT}",
+    ),
+)

@@ -1,0 +1,46 @@
+"""What MiniMax says when something went wrong: a code in ``base_resp``, which may come with a 200.
+
+Source: platform.minimax.io/docs/api-reference/errorcode, and github.com/openclaw/openclaw/issues
+for the wordings, read on 2026-11-29; captures minimax_*.
+"""
+
+from __future__ import annotations
+
+from ...fact import Facts, fact, facts, stands_for
+from ...failure import FailureKind as K
+
+MINIMAX = Facts(
+    money=(fact(K.QUOTA, code="1008 2056"),),
+    overflow=facts(
+        K.CONTEXT_OVERFLOW,
+        r"(?:invalid params, )?context window exceeds limit",
+        status="400 413 none",
+    ),
+    history=facts(
+        K.HISTORY_REJECTED,
+        r"(?:invalid params, )?tool (?:call|result|id)",
+        r"(?:invalid params, )?(?:chat content is empty|messages? [^.]{0,40}role)",
+        status="400 none",
+    ),
+    filter=(fact(K.CONTENT_FILTER, code="1026 1027"),),
+    other=(
+        # Its code is 1000, for what is not known, as often as one of its own.
+        fact(K.OVERLOADED, type="overloaded_error"),
+        fact(K.RATE_LIMIT, code="1002 1039"),
+        fact(K.TIMEOUT, code="1001"),
+        fact(K.AUTH, code="1004 2049"),
+        fact(K.SERVER_ERROR, code="1000 1013"),
+        fact(K.BAD_REQUEST, code="2013"),
+    ),
+    statuses=stands_for(
+        {
+            400: "1026 1027 2013",
+            401: "1004 2049",
+            402: "1008",
+            429: "1002 1039 2056",
+            500: "1000 1013",
+            504: "1001",
+        }
+    ),
+    coded=(r"[^\n]{0,400}\((?P<code>\d{4})\)\s*\Z",),  # as in "insufficient balance (1008)"
+)

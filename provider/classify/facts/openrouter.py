@@ -1,0 +1,78 @@
+"""What OpenRouter says when something went wrong.
+
+Its own word for it comes first; what the provider behind it said is a body inside the body, and is
+read by that provider's table.
+
+Source: openrouter.ai/docs/api/reference/errors-and-debugging, the error types of the
+@openrouter/sdk package 1.3.19, and traffic recorded by pydantic-ai (tests/models/cassettes/
+test_openrouter), read on 2026-11-29; captures openrouter_*.
+"""
+
+from __future__ import annotations
+
+from ...fact import ANY, Facts, fact, facts, stands_for
+from ...failure import FailureKind as K
+
+_IN_FLIGHT = "openrouter_in_flight_budget"
+
+OPENROUTER = Facts(
+    money=(
+        fact(K.QUOTA, limit_source=_IN_FLIGHT, reason="weight_exceeds_budget"),
+        # It passes; but it is waited for only where it says for how long.
+        fact(K.RATE_LIMIT, limit_source=_IN_FLIGHT, is_capacity=True),
+        fact(K.QUOTA, limit_source="openrouter_credits openrouter_key_limit"),
+        fact(K.QUOTA, error_type="payment_required"),
+        # Its own limits for free models, of which only the text says how long a window they have.
+        *facts(
+            K.QUOTA,
+            r"Rate limit exceeded: (?:free-models-per-day|limit_rpd)",
+            status="429",
+        ),
+        # The limit that its owner set on a key.
+        *facts(K.QUOTA, r"Key limit exceeded", status="402 403"),
+    ),
+    overflow=(
+        fact(
+            K.CONTEXT_OVERFLOW,
+            error_type="context_length_exceeded max_tokens_exceeded token_limit_exceeded "
+            "string_too_long",
+        ),
+        *facts(
+            K.CONTEXT_OVERFLOW,
+            r"This endpoint's maximum context length is \d",
+            r"(?:The )?input (?:length )?[^.]{0,80}exceeds the maximum allowed input length",
+            status="400 413 none",
+        ),
+    ),
+    filter=(
+        fact(K.CONTENT_FILTER, error_type="content_policy_violation"),
+        fact(K.REFUSAL, error_type="refusal"),
+        fact(K.CONTENT_FILTER, status="403", moderation=ANY),
+    ),
+    other=(
+        fact(K.OVERLOADED, error_type="provider_overloaded"),
+        # From the provider behind it: another route may have another one.
+        fact(K.RATE_LIMIT, error_type="rate_limit_exceeded", provider_name=ANY, is_capacity=True),
+        fact(K.RATE_LIMIT, error_type="rate_limit_exceeded"),
+        fact(K.TIMEOUT, error_type="timeout"),
+        fact(K.SERVER_ERROR, error_type="provider_unavailable server"),
+        fact(K.AUTH, error_type="authentication permission_denied"),
+        fact(K.NOT_FOUND, error_type="not_found"),
+        fact(K.REQUEST_TOO_LARGE, error_type="payload_too_large"),
+        fact(
+            K.BAD_REQUEST,
+            error_type="invalid_image image_too_large precondition_failed unprocessable",
+        ),
+        fact(K.RATE_LIMIT, status="429", provider_name=ANY, is_capacity=True),
+        *facts(K.NOT_FOUND, r"\S{1,200} is not a valid model ID", status="400 none"),
+    ),
+    statuses=stands_for(
+        {
+            400: "max_tokens_exceeded token_limit_exceeded string_too_long refusal invalid_image "
+            "image_too_large",
+            412: "precondition_failed",
+            413: "payload_too_large",
+            422: "unprocessable",
+        }
+    ),
+)

@@ -1,0 +1,56 @@
+"""What z.ai says when something went wrong, in either of its two wires: a code of four digits.
+
+HTTP 429 stands over everything that has to do with the account, so that the code decides.
+
+Source: docs.z.ai/api-reference/api-code, and github.com/anomalyco/opencode/issues for what the
+codes look like in practice, read on 2026-11-29; captures zai_*.
+"""
+
+from __future__ import annotations
+
+from ...fact import Facts, fact, facts, stands_for
+from ...failure import FailureKind as K
+
+ZAI = Facts(
+    money=(
+        # No balance, a day's calls made, a window used up, plan expired, limit of week or month,
+        # unfair use.
+        fact(K.QUOTA, code="1113 1304 1308 1309 1310 1313"),
+    ),
+    overflow=(
+        fact(K.CONTEXT_OVERFLOW, code="1261"),
+        *facts(
+            K.CONTEXT_OVERFLOW,
+            r"Prompt (?:is )?too long|Prompt exceeds max length",
+            status="400 413 none",
+        ),
+    ),
+    filter=(fact(K.CONTENT_FILTER, code="1301"),),
+    other=(
+        fact(K.RATE_LIMIT, code="1302 1303"),
+        fact(K.OVERLOADED, code="1305"),
+        fact(K.OVERLOADED, text=r"The service may be temporarily overloaded", status="429 none"),
+        fact(K.AUTH, code="1000 1001 1002 1003 1004 1110 1111 1112 1220 1221 1222"),
+        fact(K.NOT_FOUND, code="1211"),
+        fact(K.BAD_REQUEST, code="1210 1212 1213 1214 1215"),
+        fact(K.SERVER_ERROR, code="1234"),
+    ),
+    statuses=stands_for(
+        {
+            400: "1210 1211 1212 1213 1214 1215 1261 1301",
+            401: "1000 1001 1002 1003 1004",
+            429: "1110 1111 1112 1113 1302 1303 1304 1308 1309 1310 1313",
+            403: "1220 1221 1222",
+            500: "1234",
+            503: "1305",
+        }
+    ),
+    stops={
+        "sensitive": K.CONTENT_FILTER,
+        "network_error": K.SERVER_ERROR,
+        "model_context_window_exceeded": K.CONTEXT_OVERFLOW,
+    },
+    waits=(r"(?:\breset at |将在 ?)(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)",),
+    utc_offset=8,
+    coded=(r"\[(?P<code>\d{4})\]",),  # as in "[1113][Insufficient balance][20261129...]"
+)

@@ -1,0 +1,293 @@
+"""What an error object says, laid out flat, whatever its shape: one report for each body in it.
+
+An aggregator packs the body of the provider behind it into a string of its own; so do gateways
+that put all they got into ``message``. Such a body is a report of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from ..json_value import mapping, read_json, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_CODES = ("code", "error_code", "error_type", "provider_code", "type", "reason", "rpc")
+_DEEPEST = 4  # bodies inside bodies
+_EMBEDDED = 65_536  # characters of a string that are read as a body
+# What gateways and SDKs put before a body: their own name for it. Other JSON in a message may be
+# anything, such as the arguments of a tool.
+_WRAPPING = (
+    r"(?:[\w.]{1,60}(?:Error|Exception)[ :-]{1,4}|Error code: \d{3} - |got status: [\w ]{1,60}\. "
+    r"|\[?\d{3}\]?:? |b['\"]|\s){0,6}(?=[{\[])"
+)
+_BOM = b"\xef\xbb\xbf"
+_KEYS = frozenset({"error", "errors", "type", "code", "message", "status", "detail", "base_resp"})
+_TITLES = frozenset({"error", "response.failed", "response.error"})
+_WAITS: Mapping[str, str] = {
+    "retry_after": "delay",
+    "retryAfter": "delay",
+    "retry_after_seconds": "delay",
+    "retryDelay": "delay",
+    "retry_after_ms": "retry-after-ms",
+    "resets_in_seconds": "resets-in",
+    "resets_at": "resets-at",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one body says.
+
+    Args:
+        words: Its types, codes and the like, by name: ``type``, ``code``, ``param``, ``form``;
+            ``error_code`` (Anthropic's details); ``error_type``, ``provider_code``,
+            ``provider_name``, ``limit_source``, ``moderation`` (OpenRouter); ``reason`` (of
+            both it and Google); ``rpc``, ``quota_id``, ``quota_value`` (Google); ``any`` for
+            every word that could be called a code.
+        status: The HTTP status that it names itself.
+        hints: What it says of waiting: headers that it repeats, by their names, and ``delay``,
+            ``resets-in`` and ``resets-at``.
+    """
+
+    message: str = ""
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    status: int | None = None
+    hints: Mapping[str, str] = field(default_factory=dict)
+    request_id: str = ""
+
+    def word(self, name: str) -> str:
+        """Return the first word it has under *name*; empty where there is none."""
+        return next(iter(self.words.get(name, ())), "")
+
+    def plus(self, name: str, word: str) -> Report:
+        """Return it with one more word."""
+        return replace(self, words={**self.words, name: (*self.words.get(name, ()), word)})
+
+
+def read_body(body: bytes) -> tuple[object, str]:
+    """Return the JSON in *body*, whatever its type says it is, and its form.
+
+    The form is ``json``, ``html``, ``text``, ``binary`` or ``empty``. JSON that was cut off is
+    read as far as it goes; of events the first with data counts. What is text is a string.
+    """
+    body = body.removeprefix(_BOM).strip()
+    if not body:
+        return None, "empty"
+    try:
+        return _unquoted(read_json(body)), "json"
+    except ValueError:
+        pass
+    if body.startswith((b"data:", b"event:", b":")):
+        lines = (line for line in body.splitlines() if line.startswith(b"data:"))
+        return read_body(next(lines, b"").removeprefix(b"data:"))
+    if body.startswith((b"{", b"[")):
+        try:
+            return from_json(body, allow_partial="trailing-strings"), "json"
+        except ValueError:
+            return _first_object(body.decode("utf-8", "replace")), "json"
+    if body.startswith(b"<"):
+        return None, "html"
+    return (None, "binary") if b"\0" in body else (body.decode("utf-8", "replace"), "text")
+
+
+def read_reports(
+    value: object, *, form: str = "json", headers: Mapping[str, str] | None = None
+) -> list[Report]:
+    """Lay out *value* and, after it, every body that it holds in a string."""
+    reports = [_read(value, form, headers or {})]
+    inner = next(_inner_bodies(value), None)
+    while inner is not None and len(reports) < _DEEPEST:
+        if isinstance(inner, str):
+            reports.append(Report(message=inner))
+            break
+        reports.append(_read(inner, "json", {}))
+        inner = next(_inner_bodies(inner), None)
+    return reports
+
+
+def find_error(value: object) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return the outermost object of *value*, and in it the one that tells of the error."""
+    items = [mapping(item) for item in value] if isinstance(value, list) else [mapping(value)]
+    top = next((item for item in items if item.get("error")), items[0] if items else {})
+    error = mapping(top.get("response")) or top
+    if not error.get("error") and isinstance(top.get("errors"), list):
+        error = mapping(next(iter(top["errors"]), None))
+    for _ in range(_DEEPEST):
+        inner = error.get("error")
+        inner = inner[0] if isinstance(inner, list) and inner else inner
+        if not mapping(inner):
+            break
+        error = mapping(inner)
+    for name, fields in top.items():
+        if name.endswith("Exception") and isinstance(fields, dict):  # a frame of Bedrock
+            return top, {"type": name[:1].upper() + name[1:], **fields}
+    return top, error
+
+
+def _read(value: object, form: str, headers: Mapping[str, str]) -> Report:
+    if isinstance(value, str):
+        return Report(message=value, words=_words({}, {}, form, headers))
+    top, error = find_error(value)
+    base = mapping(top.get("base_resp"))
+    said = (
+        error.get("message"), error.get("msg"), error.get("detail"), error.get("error"),
+        base.get("status_msg"), top.get("message"), top.get("detail"),
+    )  # fmt: skip
+    return Report(
+        message=next((text for text in map(_said, said) if text), ""),
+        words=_words(top, error, form, headers),
+        status=_status(top, error),
+        hints=_hints(top, error),
+        request_id=string(top.get("request_id")),
+    )
+
+
+def _words(
+    top: Mapping[str, Any], error: Mapping[str, Any], form: str, headers: Mapping[str, str]
+) -> dict[str, tuple[str, ...]]:
+    metadata, details = mapping(error.get("metadata")), error.get("details")
+    notes = [mapping(note) for note in details] if isinstance(details, list) else []
+    violations = [
+        mapping(violation)
+        for note in notes
+        for violation in note.get("violations") or ()
+        if isinstance(note.get("violations"), list)
+    ]
+    base = mapping(top.get("base_resp"))
+    innermost = mapping(error.get("innererror"))
+    found: dict[str, list[object]] = {
+        "form": [form],
+        "type": [
+            *(owner.get("type") for owner in (error, top) if _is_telling(owner.get("type"))),
+            _exception(error.get("__type") or headers.get("x-amzn-errortype")),
+        ],
+        "code": [error.get("code"), base.get("status_code"), innermost.get("code")],
+        "param": [error.get("param")],
+        "error_code": [mapping(details).get("error_code")],
+        "error_type": [metadata.get("error_type")],
+        "provider_code": [metadata.get("provider_code")],
+        "provider_name": [metadata.get("provider_name")],
+        "limit_source": [metadata.get("limit_source")],
+        "moderation": [
+            name for name in ("reasons", "flagged_input", "patterns") if metadata.get(name)
+        ],
+        "reason": [metadata.get("reason"), *(note.get("reason") for note in notes)],
+        "rpc": [error.get("status") if not _number(error.get("status")) else None],
+        "quota_id": [violation.get("quotaId") for violation in violations],
+        "quota_value": [violation.get("quotaValue") for violation in violations],
+    }
+    named = {name: tuple(filter(None, map(_written, values))) for name, values in found.items()}
+    named["any"] = tuple(word for name in _CODES for word in named[name])
+    return {name: words for name, words in named.items() if words}
+
+
+def _is_telling(kind: object) -> bool:
+    """Say whether a type is more than the title that all errors have."""
+    return not isinstance(kind, str) or kind not in _TITLES
+
+
+def _status(top: Mapping[str, Any], error: Mapping[str, Any]) -> int | None:
+    """Return the HTTP status that an error names in any of the places for one."""
+    for owner in (error, top):
+        for name in ("status_code", "http_code", "http_status", "statusCode", "status", "code"):
+            number = _number(owner.get(name))
+            if number is not None:
+                return number
+    return None
+
+
+def _number(value: object) -> int | None:
+    text = _written(value)
+    is_status = len(text) == 3 and text.isascii() and text.isdecimal() and "400" <= text <= "599"
+    return int(text) if is_status else None
+
+
+def _hints(top: Mapping[str, Any], error: Mapping[str, Any]) -> dict[str, str]:
+    metadata, details = mapping(error.get("metadata")), error.get("details")
+    notes = [mapping(note) for note in details] if isinstance(details, list) else []
+    hints = {
+        name.lower(): _written(value) for name, value in mapping(metadata.get("headers")).items()
+    }
+    for owner in (top, error, metadata, mapping(details), *notes):
+        for name, hint in _WAITS.items():
+            if _written(owner.get(name)):
+                hints[hint] = _written(owner[name])
+    return hints
+
+
+def _inner_bodies(value: object) -> Iterator[object]:
+    """Find the bodies that stand in strings of *value*, or a text that stands for one."""
+    top, error = find_error(value)
+    metadata = mapping(error.get("metadata"))
+    raw = metadata.get("raw") or error.get("raw") or error.get("body") or top.get("body")
+    if mapping(raw):
+        yield raw
+    for text in (raw, error.get("message"), error.get("error"), top.get("detail"), value):
+        if isinstance(text, str) and (wrapped := re.match(_WRAPPING, text)):
+            body = _first_object(text, wrapped.end())
+            if body is not None:
+                yield body
+    if isinstance(raw, str) and raw:
+        yield raw
+    if isinstance(metadata.get("provider_code"), str):
+        code = metadata["provider_code"]
+        yield {"type": code, "code": code}
+
+
+def _first_object(text: str, start: int = 0) -> object:
+    """Return the object that begins at *start*, or in an array there, if it could be a body."""
+    start = text.find("{", start, start + 80)
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text[:_EMBEDDED], max(start, 0))
+    except (ValueError, RecursionError):
+        return None
+    return value if _KEYS.intersection(mapping(value)) else None
+
+
+def _unquoted(value: object) -> object:
+    """Return what a JSON string holds, where that is JSON itself."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        try:
+            return read_json(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _exception(name: object) -> str:
+    """Return the name of an exception of AWS without its namespace and address."""
+    return string(name).rpartition("#")[2].partition(":")[0]
+
+
+def _said(value: object) -> str:
+    """Return the words of a message; of a list of complaints not the input that they repeat."""
+    if isinstance(value, str):
+        return value
+    details = mapping(value).get("detail", value)
+    if isinstance(details, str):
+        return details
+    if not isinstance(details, list):
+        return ""
+    return "; ".join(filter(None, (_complaint(mapping(detail)) for detail in details)))
+
+
+def _complaint(detail: Mapping[str, Any]) -> str:
+    """Say where in the request something is wrong, and what, as FastAPI's servers list it."""
+    message, place = string(detail.get("msg")), detail.get("loc")
+    steps = [str(step) for step in place if step != "body"] if isinstance(place, list) else []
+    return f"{'.'.join(steps)}: {message}" if steps and message else message
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return (
+        str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+    )

@@ -1,0 +1,1 @@
+"""One request, one answer, over httpx."""

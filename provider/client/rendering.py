@@ -1,0 +1,71 @@
+"""A conversation as the request that one route gets: its bytes, and what they leave out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..handover.cured_target import cured
+from ..handover.handover import hand_over
+from ..handover.target import target_of
+from ..json_value import write_body
+from ..wire.encoders import adapter_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from ..catalog.catalog import Provider
+    from ..conversation import Conversation
+    from ..cure import Cure
+    from ..handover.handover import Note
+    from ..route import Route
+
+
+@dataclass(slots=True, kw_only=True)
+class Rendering:
+    """The request for one route, but for the key.
+
+    Args:
+        path: What is appended to the provider's base URL.
+        content: The body.
+        renamed: Names of tools that the provider knows otherwise: its name to the agent's own.
+        notes: What it holds otherwise than the conversation does, and why.
+    """
+
+    provider: Provider
+    route: Route
+    path: str
+    content: bytes
+    renamed: Mapping[str, str]
+    notes: Sequence[Note]
+
+
+def body_of(
+    conversation: Conversation, provider: Provider, route: Route, cures: Iterable[Cure] = ()
+) -> tuple[dict[str, Any], Rendering]:
+    """Return the body for *route* as JSON's own values, and the request that it makes."""
+    target = cured(target_of(provider, route), cures)
+    handover = hand_over(conversation, target)
+    adapter = adapter_of(provider.wire)
+    body = adapter.encode(handover)
+    renamed, notes = handover.renamed, handover.notes
+    del handover  # as large as the history is long, and the bytes are still to come
+    return body, Rendering(
+        provider=provider,
+        route=route,
+        path=adapter.path(target),
+        content=write_body(body),
+        renamed=renamed,
+        notes=notes,
+    )
+
+
+def render(
+    conversation: Conversation, provider: Provider, route: Route, cures: Iterable[Cure] = ()
+) -> Rendering:
+    """Return the request for *route* that goes on with *conversation*.
+
+    Args:
+        cures: What refusals of earlier requests asked to be changed.
+    """
+    return body_of(conversation, provider, route, cures)[1]

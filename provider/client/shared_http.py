@@ -1,0 +1,110 @@
+"""The one HTTP client that all requests of a `Client` share, in whichever event loop they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx
+import sniffio
+
+from ..error import ConfigError
+
+if TYPE_CHECKING:
+    import httpx2
+
+    HttpClient = httpx.AsyncClient | httpx2.AsyncClient
+else:
+    HttpClient = httpx.AsyncClient  # httpx2 may not be installed
+
+_ONE_EACH = "make one `Client` for each event loop, and so for each thread"
+
+
+class SharedHttp:
+    """Return the HTTP client for the running event loop.
+
+    Connections belong to the event loop that opened them. When one loop has ended and another
+    runs, as with `asyncio.run` twice, an own client is replaced by a new one.
+
+    Args:
+        given: The host's own client; it is never replaced or closed. None: make one of httpx when
+            it is first needed, because that loads the certificates.
+    """
+
+    def __init__(self, given: HttpClient | None) -> None:
+        self._given = given
+        self._own: httpx.AsyncClient | None = None
+        self._loop: object = None
+
+    def client(self) -> httpx.AsyncClient:
+        """Return the client to send with.
+
+        Raises:
+            ConfigError: Another event loop uses the client now; or what the environment says of
+                proxies or certificates cannot be.
+        """
+        loop = _running_loop()
+        if self._given is not None:
+            self._loop = self._loop or loop
+            return self._given  # type: ignore[return-value]  # httpx2's has the same methods
+        if loop is not self._loop:
+            if self._own is not None and not _has_ended(self._loop):
+                raise ConfigError(f"this `Client` is in use in another event loop: {_ONE_EACH}")
+            self._own, self._loop = _new_client(), loop
+        elif self._own is None:
+            self._own = _new_client()
+        return self._own
+
+    def explained(self, error: Exception) -> Exception:
+        """Return the cause of *error* if the host's client came from another event loop."""
+        if self._given is None or self._loop is _running_loop():
+            return error
+        return ConfigError(
+            f"the client passed as `http` was first used in another event loop, and its "
+            f"connections ended with it ({type(error).__name__}): make it in this event loop, or "
+            f"pass no `http`; {_ONE_EACH}"
+        )
+
+    async def aclose(self) -> None:
+        """Close the own client; a given one stays open."""
+        own, self._own = self._own, None
+        if own is not None and self._loop is _running_loop():
+            await own.aclose()
+
+
+def _new_client() -> httpx.AsyncClient:
+    limits = httpx.Limits(max_connections=None, keepalive_expiry=30.0)
+    try:
+        return httpx.AsyncClient(limits=limits, timeout=None)  # noqa: S113
+    except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
+        raise ConfigError(
+            f"httpx cannot be set up from the environment ({type(error).__name__}: "
+            f"{error}): mend HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
+        ) from error
+
+
+def _running_loop() -> object:
+    """Return what identifies the running event loop."""
+    if sniffio.current_async_library() == "trio":
+        from trio.lowlevel import current_trio_token  # loaded by now
+
+        return current_trio_token()
+    from asyncio import get_running_loop
+
+    return get_running_loop()
+
+
+def _has_ended(loop: object) -> bool:
+    """True once nothing can run in *loop* any more."""
+    from asyncio import AbstractEventLoop
+
+    if isinstance(loop, AbstractEventLoop):
+        return loop.is_closed()
+    from trio import RunFinishedError
+    from trio.lowlevel import TrioToken
+
+    assert isinstance(loop, TrioToken)  # noqa: S101
+    try:
+        loop.run_sync_soon(lambda: None)
+    except RunFinishedError:
+        return True
+    return False

@@ -1,0 +1,146 @@
+"""How large a request is, as its provider counts: asked before it is sent.
+
+Source: platform.claude.com/docs/en/api/messages/count_tokens,
+developers.openai.com/api/reference/resources/responses/subresources/input_tokens,
+ai.google.dev/api/tokens, and the types of the anthropic 2.14, openai 3.57 and google-genai 2.34
+packages, read on 2026-11-30.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from ..catalog.vendor import vendor_of
+from ..classify.exception import classify_exception
+from ..json_value import read_json, write_body
+from .error_response import read_body
+from .http_request import build_request
+from .response_body import Body
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx
+
+    from ..secret import Secret
+    from ..wire_name import Wire
+    from .rendering import Rendering
+
+_SECONDS = 5.0
+"""How long a count may take: the estimate does without one."""
+
+_logger = logging.getLogger("sidestep")
+
+
+@dataclass(frozen=True, slots=True)
+class _Counter:
+    """Where a vendor counts, and what it takes of a request.
+
+    Args:
+        vendor: Whose own API it must be; facades do not count.
+        path: Whereby the path of the request ends, and what stands there instead.
+        keys: What it takes of the body; None: the whole of it, below one key of its own.
+        answer: Under which key the count comes.
+    """
+
+    vendor: str
+    path: tuple[str, str]
+    keys: frozenset[str] | None
+    answer: str
+
+
+_COUNTERS: Mapping[Wire, _Counter] = MappingProxyType(
+    {
+        "anthropic": _Counter(
+            "anthropic",
+            ("/messages", "/messages/count_tokens"),
+            frozenset(
+                {"model", "messages", "system", "tools", "tool_choice", "thinking"}
+                | {"output_config", "cache_control"}
+            ),
+            "input_tokens",
+        ),
+        "openai-responses": _Counter(
+            "openai",
+            ("/responses", "/responses/input_tokens"),
+            frozenset(
+                {"model", "input", "instructions", "tools", "tool_choice", "reasoning", "text"}
+                | {"parallel_tool_calls", "truncation"}
+            ),
+            "input_tokens",
+        ),
+        "gemini": _Counter(
+            "gemini", (":streamGenerateContent?alt=sse", ":countTokens"), None, "totalTokens"
+        ),
+    }
+)
+
+
+async def count_tokens(
+    http: httpx.AsyncClient, rendering: Rendering, *, secret: Secret
+) -> int | None:
+    """Ask how many tokens *rendering* would take; None where its provider does not say.
+
+    Nothing but a cancellation is raised: whoever asks has an estimate.
+    """
+    question = question_of(rendering)
+    if question is None:
+        return None
+    why = f"no answer within {_SECONDS:g} s"
+    with anyio.move_on_after(_SECONDS):
+        try:
+            return await _ask(http, question, secret=secret)
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing depends on it
+            why = _told(error)
+    _logger.info("%s did not count its tokens: %s", rendering.route, why)
+    return None
+
+
+def question_of(rendering: Rendering) -> Rendering | None:
+    """Return the request that asks for the size of *rendering*; None where nobody counts."""
+    counter = _COUNTERS.get(rendering.provider.wire)
+    if counter is None or vendor_of(rendering.provider) != counter.vendor:
+        return None
+    body: dict[str, Any] = read_json(rendering.content)
+    if counter.keys is None:
+        asked = {"generateContentRequest": {"model": f"models/{rendering.route.model}", **body}}
+    else:
+        asked = {key: value for key, value in body.items() if key in counter.keys}
+    ending, instead = counter.path
+    return replace(
+        rendering,
+        path=rendering.path.removesuffix(ending) + instead,
+        content=write_body(asked),
+    )
+
+
+async def _ask(http: httpx.AsyncClient, question: Rendering, *, secret: Secret) -> int:
+    """Send *question*, and read the count.
+
+    Raises:
+        ValueError: What came is no count.
+    """
+    request = build_request(http, question, secret=secret)
+    response = await http.send(request, stream=True)
+    body = Body(response)
+    try:
+        text = await read_body(body.blocks)
+    finally:
+        await body.abandon()
+    if response.status_code != 200:
+        raise ValueError(f"status {response.status_code}")
+    told, name = read_json(text), _COUNTERS[question.provider.wire].answer
+    tokens = told.get(name) if isinstance(told, dict) else None
+    if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
+        raise ValueError(f"an answer without `{name}`")
+    return tokens
+
+
+def _told(error: Exception) -> str:
+    """Say what went wrong, but no word of a server's: it may quote a key."""
+    return str(error) if type(error) is ValueError else str(classify_exception(error).kind)

@@ -1,0 +1,1 @@
+"""A conversation shaped for the route that is to go on with it."""

@@ -1,0 +1,245 @@
+"""The messages of a conversation on their way to one target: what crosses, and in what form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from ..conversation import Image, Message, Reasoning, Text, ToolCall
+from .note import Action, Note
+from .reasoning_proof import why_unproved
+from .tool_id import ToolIds
+from .tool_result import IMAGES_OF, NO_IMAGE, has_words, result_of, unproved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..conversation import Part
+    from ..route import Route
+    from .target import Target
+    from .tool_name import ToolNames
+
+NONE_TAKEN = "this model takes none"
+
+
+class Crossing:
+    """Messages on their way to one target, each as it may stand there.
+
+    What becomes of a message depends on it and on those before it, so that a longer conversation
+    begins as the shorter one did.
+
+    Attributes:
+        system: The instructions that stand before everything.
+        messages: All others that there is something of, each made anew.
+        origins: Which message of the conversation each of them comes from.
+        notes: What is otherwise than it is stored.
+    """
+
+    def __init__(self, target: Target, names: ToolNames) -> None:
+        self._target = target
+        self._names = names
+        self._ids = ToolIds(target.ids)
+        self._signs_parts = target.wire == "gemini" and target.proof == "signature"
+        self._chain_is_broken = False
+        self._message = 0
+        self.system: list[str] = []
+        self.messages: list[Message] = []
+        self.origins: list[int] = []
+        self.notes: list[Note] = []
+
+    def take(self, index: int, message: Message) -> None:
+        """Take over the next message, which is number *index* of the conversation."""
+        self._message = index
+        if message.role == "assistant":
+            self._assistant(message)
+        else:
+            self._add(message.role, self._said(message))
+
+    def _note(self, action: Action, what: str, why: str, part: int | None = None) -> None:
+        self.notes.append(Note(action, what, why, self._message, part))
+
+    def _add(
+        self,
+        role: Literal["system", "user", "assistant"],
+        parts: list[Part],
+        route: Route | None = None,
+    ) -> None:
+        """Add a message; instructions that come later are the user's where it must be so."""
+        if not parts:
+            self._note("dropped", "the message", "nothing is in it that can be sent")
+            return
+        if role == "system":
+            texts = [part.text for part in parts if isinstance(part, Text)]
+            if not self.messages:
+                self.system += texts
+                return
+            if not self._target.takes_system_later:
+                self._note("changed", "instructions", "here they can stand only as the user's")
+                role = "user"
+        self.messages.append(Message(role, parts, route=route))
+        self.origins.append(self._message)
+
+    def _said(self, message: Message) -> list[Part]:
+        """Return what the user or the agent said, of which nothing is signed."""
+        parts: list[Part] = []
+        for index, part in enumerate(message.parts):
+            match part:
+                case Text():
+                    if has_words(part.text):
+                        parts.append(unproved(part))
+                    else:
+                        self._note("dropped", "text", "it is empty", index)
+                case Image() if message.role == "user":
+                    parts.append(self._image(part, index))
+                case _:
+                    why = f"a message of the {message.role} holds none"
+                    self._note("dropped", _name(part), why, index)
+        return parts
+
+    def _image(self, image: Image, index: int) -> Image | Text:
+        if self._target.takes_images:
+            return image
+        self._note("changed", "image", NONE_TAKEN, index)
+        return Text(NO_IMAGE)
+
+    def _assistant(self, message: Message) -> None:
+        is_own = message.route == self._target.route
+        parts: list[Part] = []
+        shown: list[Message] = []
+        for index, part in enumerate(message.parts):
+            match part:
+                case Text():
+                    if text := self._text(part, index, is_own=is_own):
+                        parts.append(text)
+                case Reasoning():
+                    if self._takes_back(part, index, is_own=is_own):
+                        parts.append(part)
+                case ToolCall():
+                    parts.append(self._call(part, index, shown, is_own=is_own))
+                case Image():
+                    self._note("dropped", "image", "an answer cannot hold one", index)
+        parts = self._followed(parts)
+        if not (is_own and self._keeps_item_ids(parts, message.parts)):
+            parts = self._without_item_ids(parts, is_own=is_own)
+        self._add("assistant", self._complete(parts), message.route)
+        self.messages += shown
+        self.origins += [self._message] * len(shown)
+
+    def _text(self, part: Text, index: int, *, is_own: bool) -> Text | None:
+        """Return what of *part* may stand here; None: nothing is in it."""
+        if part.signature is None and part.phase is None and has_words(part.text):
+            return part  # nearly every text
+        signature = (is_own and self._signs_parts and part.signature) or None
+        if part.signature and signature is None:
+            self._note("dropped", "signature of text", _foreign(is_own), index)
+        phase = part.phase if is_own and self._target.wire == "openai-responses" else None
+        if part.phase and phase is None:
+            self._note("dropped", "phase of text", _foreign(is_own), index)
+        if signature or has_words(part.text):
+            is_same = (signature, phase) == (part.signature, part.phase)
+            return part if is_same else Text(part.text, signature, part.item_id, phase)
+        self._note("dropped", "text", "it is empty", index)
+        return None
+
+    def _takes_back(self, part: Reasoning, index: int, *, is_own: bool) -> bool:
+        why = self._why_dropped(part, is_own=is_own)
+        if why is None:
+            self._note("kept", "reasoning", "this route issued it", index)
+            return True
+        self._note("dropped", "reasoning", why, index)
+        self._chain_is_broken = self._chain_is_broken or self._target.is_chained
+        return False
+
+    def _why_dropped(self, part: Reasoning, *, is_own: bool) -> str | None:
+        """Say why *part* cannot cross; None: it can."""
+        if not is_own:
+            return _foreign(is_own)
+        why = why_unproved(part, self._target)
+        if why is None and self._chain_is_broken:
+            return "reasoning before it was dropped, after which it proves nothing"
+        return why
+
+    def _call(self, call: ToolCall, index: int, shown: list[Message], *, is_own: bool) -> ToolCall:
+        """Return *call* with the target's id and name, and with a result."""
+        id_ = self._ids.give(call.id)
+        if id_ != call.id:
+            self._note("changed", f"id {call.id!r} to {id_!r}", "ids have another form here", index)
+        name = self._names.give(call.name)
+        if name != call.name:
+            self._note("changed", f"name {call.name!r} to {name!r}", "so it may stand here", index)
+        if call.output is None:
+            self._note("made", "result", f"the call is {call.state}, and must have one", index)
+        signature = (is_own and self._target.signs_calls and call.signature) or None
+        if call.signature and signature is None:
+            self._note("dropped", "signature of a call", _foreign(is_own), index)
+        result = result_of(call, self._target)
+        if result.hides_images:
+            self._note("changed", "image", NONE_TAKEN, index)
+        if result.moved:
+            self._note("changed", "image", "here it follows in a message of the user's", index)
+            shown.append(Message("user", [Text(IMAGES_OF.format(name=name)), *result.moved]))
+        made = ToolCall(id_, name, call.input, call.state, result.output)
+        made.is_error, made.signature, made.item_id = result.is_error, signature, call.item_id
+        return made
+
+    def _complete(self, parts: list[Part]) -> list[Part]:
+        """Make up what the target demands in place of what was dropped."""
+        target = self._target
+        if target.missing_signature is None and target.missing_reasoning is None:
+            return parts
+        first = next((i for i, part in enumerate(parts) if isinstance(part, ToolCall)), None)
+        if target.missing_signature is not None and first is not None:
+            call = parts[first]
+            if isinstance(call, ToolCall) and not call.signature:
+                parts[first] = replace(call, signature=target.missing_signature)
+                self._note("made", "signature", "the first call of a step must have one")
+        if target.missing_reasoning is None or not parts:
+            return parts
+        is_due = first is not None or not target.reasons_before_calls
+        if is_due and not any(isinstance(part, Reasoning) for part in parts):
+            self._note("made", "reasoning", "it must not be missing here")
+            parts.insert(0, Reasoning(target.missing_reasoning))
+        return parts
+
+    def _followed(self, parts: list[Part]) -> list[Part]:
+        """Drop reasoning that nothing follows; two wires refuse it, and alone it is no answer."""
+        if not (parts and isinstance(parts[-1], Reasoning)):
+            return parts
+        is_answer = len(parts) > _count_reasoning(parts)
+        if is_answer and self._target.wire not in {"anthropic", "openai-responses"}:
+            return parts
+        while parts and isinstance(parts[-1], Reasoning):
+            self._note("dropped", "reasoning", "nothing follows it, without which it is refused")
+            self._chain_is_broken = self._chain_is_broken or self._target.is_chained
+            parts.pop()
+        return parts
+
+    def _keeps_item_ids(self, parts: list[Part], stored: list[Part]) -> bool:
+        """Say whether items may be named: beside reasoning, of which they want to see all."""
+        if self._target.wire != "openai-responses":
+            return False
+        thoughts = _count_reasoning(stored)
+        return thoughts > 0 and _count_reasoning(parts) == thoughts
+
+    def _without_item_ids(self, parts: list[Part], *, is_own: bool) -> list[Part]:
+        """Return *parts* without the ids of items; of reasoning that is kept the id is a part."""
+        if not [p for p in parts if not isinstance(p, Reasoning | Image) and p.item_id is not None]:
+            return parts
+        why = "not all the reasoning beside it is kept" if is_own else _foreign(is_own)
+        self._note("dropped", "ids of items", why)
+        return [
+            replace(part, item_id=None) if isinstance(part, Text | ToolCall) else part
+            for part in parts
+        ]
+
+
+def _count_reasoning(parts: Iterable[Part]) -> int:
+    return sum(isinstance(part, Reasoning) for part in parts)
+
+
+def _foreign(is_own: bool) -> str:
+    return "this API has no place for it" if is_own else "another route issued it"
+
+
+def _name(part: Part) -> str:
+    return {Text: "text", Image: "image", Reasoning: "reasoning", ToolCall: "call"}[type(part)]

@@ -1,0 +1,142 @@
+"""What a request says otherwise than the settings and the tools of its conversation do.
+
+It is read off the body, so that it is told whatever left a thing out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..json_value import listed, mapping
+from .note import Note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ..conversation import Settings, ToolSpec
+
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+_NEAREST = "it is the nearest that is taken here"
+_NOT_TAKEN = "it is not taken here"
+_CHOICES = {"any": "required", "ANY": "required", "AUTO": "auto", "NONE": "none"}
+
+
+def unsaid(
+    settings: Settings,
+    tools: Sequence[ToolSpec],
+    body: Mapping[str, Any],
+    *,
+    renamed: Mapping[str, str],
+    thinks: bool,
+) -> Iterator[Note]:
+    """Go through the settings and tools that *body* has otherwise.
+
+    Args:
+        renamed: The names of tools in *body* to the agent's own, where they differ.
+        thinks: The model is one that does.
+    """
+    said = {**body, **mapping(body.get("generationConfig"))}
+    limit = next((said[name] for name in _LIMITS if name in said), None)
+    yield from _number("max_output_tokens", settings.max_output_tokens, limit)
+    yield from _number("temperature", settings.temperature, said.get("temperature"))
+    yield from _number("top_p", settings.top_p, said.get("top_p", said.get("topP")))
+    yield from _effort(settings, said, thinks=thinks)
+    if settings.cache_key is not None and "prompt_cache_key" not in body:
+        yield Note("dropped", "cache_key", _NOT_TAKEN)
+    yield from _tools(settings, tools, body, renamed)
+
+
+def _number(name: str, asked: float | None, said: float | None) -> Iterator[Note]:
+    if asked is None or asked == said:
+        return
+    if said is None:
+        yield Note("dropped", f"{name} {asked}", _NOT_TAKEN)
+    else:
+        yield Note("changed", f"{name} {asked} to {said}", _NEAREST)
+
+
+def _effort(settings: Settings, said: Mapping[str, Any], *, thinks: bool) -> Iterator[Note]:
+    asked, found = settings.reasoning, _found_effort(said)
+    if asked is None or asked == found or (asked == "none" and not thinks):
+        return
+    if found is None:
+        yield Note("dropped", f"effort {asked!r}", _NOT_TAKEN)
+    elif asked == "none" or found != "budget":
+        yield Note("changed", f"effort {asked!r} to {found!r}", _NEAREST)
+
+
+def _found_effort(said: Mapping[str, Any]) -> str | None:
+    """Return in one word how much *said* asks to think; None: nothing is said of it."""
+    thinking, config = mapping(said.get("thinking")), mapping(said.get("thinkingConfig"))
+    reasoning = mapping(said.get("reasoning"))
+    if thinking.get("type") == "disabled" or reasoning.get("enabled") is False:
+        return "none"
+    for effort in (
+        mapping(said.get("output_config")).get("effort"),
+        said.get("reasoning_effort"),
+        reasoning.get("effort"),
+        config.get("thinkingLevel"),
+    ):
+        if isinstance(effort, str):
+            return effort.lower()
+    if "thinkingBudget" in config:
+        return "budget" if config["thinkingBudget"] else "none"
+    if thinking:
+        return "budget" if "budget_tokens" in thinking else str(thinking.get("type"))
+    return None
+
+
+def _tools(
+    settings: Settings,
+    tools: Sequence[ToolSpec],
+    body: Mapping[str, Any],
+    renamed: Mapping[str, str],
+) -> Iterator[Note]:
+    declared = dict(_declared(body))
+    if tools and not declared:
+        yield Note("dropped", "the tools", "it can only so be said that none is to be called")
+        return
+    given = {own: name for name, own in renamed.items()}
+    for tool in {tool.name: tool for tool in tools}.values():
+        name = given.get(tool.name, tool.name)
+        if name != tool.name:
+            yield Note("changed", f"name {tool.name!r} to {name!r}", "so it may stand here")
+        if name in declared and declared[name] != tool.input_schema:
+            yield Note("changed", f"schema of tool {tool.name!r}", "it has another form here")
+    if not declared:
+        return
+    choice = settings.tool_choice
+    if choice is not None and (said := _choice(body)) not in {choice, given.get(choice)}:
+        yield Note("changed", f"tool_choice {choice!r} to {said!r}", _NEAREST)
+    if settings.parallel_tool_calls is False and not _is_one_by_one(body):
+        yield Note("dropped", "parallel_tool_calls", _NOT_TAKEN)
+
+
+def _declared(body: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Go through the tools in *body* with the schemas of their arguments."""
+    for tool in listed(body.get("tools")):
+        functions = listed(mapping(tool).get("functionDeclarations"))
+        for each in functions or [mapping(tool).get("function", tool)]:
+            names = ("input_schema", "parameters", "parametersJsonSchema")
+            schema = next((each[name] for name in names if name in each), None)
+            yield each["name"], schema
+
+
+def _choice(body: Mapping[str, Any]) -> str:
+    """Return which tool *body* asks for, in the words of the settings."""
+    config = mapping(mapping(body.get("toolConfig")).get("functionCallingConfig"))
+    if config:
+        names = listed(config.get("allowedFunctionNames"))
+        return str(names[0]) if names else _CHOICES[str(config["mode"])]
+    choice = body.get("tool_choice", "auto")
+    if isinstance(choice, str):
+        return choice
+    named = choice.get("name") or mapping(choice.get("function")).get("name")
+    kind = str(choice["type"])
+    return str(named) if named else _CHOICES.get(kind, kind)
+
+
+def _is_one_by_one(body: Mapping[str, Any]) -> bool:
+    choice = mapping(body.get("tool_choice"))
+    is_disabled = bool(choice.get("disable_parallel_tool_use")) or choice.get("type") == "none"
+    return is_disabled or body.get("parallel_tool_calls") is False

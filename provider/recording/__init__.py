@@ -1,0 +1,1 @@
+"""Answers in a file, read as the client reads one."""

@@ -1,0 +1,262 @@
+"""An answer that was recorded, read as the client reads one while it comes."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..catalog.catalog import Provider
+from ..catalog.vendor import vendor_named, vendor_of
+from ..client.error_response import is_stream, name_refusal
+from ..delta import TextDelta, ToolCallStarted
+from ..error import ConfigError, ProviderError
+from ..json_value import is_json, mapping, read_json, write_json
+from ..wire.decoders import parser_of
+from .http_dump import RawAnswer, refuse_misplaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ..delta import Delta
+    from ..failure import Failure
+    from ..wire.gemini.json_events import RawJsonParser
+    from ..wire.protocol import Decoder
+    from ..wire.sse import Event, SseParser
+    from ..wire_name import Wire
+
+_SHOWN = (TextDelta, ToolCallStarted)
+
+_FACADE = "-anthropic"
+_WIRES: Mapping[str, Wire] = {
+    "openai": "openai-responses",
+    "openai-responses": "openai-responses",
+    "gemini": "gemini",
+}
+"""Of providers that the catalog does not list; any other is taken to speak chat completions."""
+_SIGNS: Mapping[Wire, re.Pattern[bytes]] = {
+    "openai-responses": re.compile(rb'"type" ?: ?"response\.\w'),
+    "anthropic": re.compile(rb'"type" ?: ?"message_(?:start|delta|stop)"'),
+    "gemini": re.compile(rb'"(?:candidates|promptFeedback|usageMetadata)" ?: ?[\[{]'),
+    "openai-chat": re.compile(rb'"object" ?: ?"chat\.completion|"choices" ?: ?\['),
+}
+"""What stands in the events of one wire only; inside a string its quotes would be escaped."""
+_ANTHROPIC_ERROR = re.compile(rb'"type" ?: ?"error"')
+_LOOKED_AT = 65_536  # bytes of a body that say which wire it is
+_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What a provider answered to a request for a stream.
+
+    Args:
+        provider: Whose facts to read it by; empty where nobody said.
+        blocks: The body as it came from the network; joined where only that is known.
+        is_clean: False where the connection broke after the last block.
+        notes: What was taken for granted, or left out.
+    """
+
+    provider: str
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    blocks: tuple[bytes, ...] = ()
+    is_clean: bool = True
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(
+        cls, content: bytes, *, provider: str | None = None, status: int | None = None
+    ) -> Recorded:
+        """Read a recording: a capture, a raw HTTP answer, or a bare body.
+
+        Args:
+            content: What is in the file; also as PowerShell writes one, in UTF-16.
+            provider: Overrides what a capture says; None leaves it.
+            status: That of a bare body; None takes 200.
+
+        Raises:
+            ConfigError: It is a capture that lacks something, or no answer that can be read.
+        """
+        content = _plain(content)
+        raw = RawAnswer.parse(content)
+        if raw is not None:
+            return cls(
+                provider=provider or "", status=raw.status, headers=raw.headers,
+                blocks=(raw.body,), is_clean=raw.is_clean, notes=_left_out(status, raw.status),
+            )  # fmt: skip
+        capture = _capture(content)
+        if capture is not None:
+            return cls._captured(capture, provider, status)
+        notes: tuple[str, ...] = ()
+        if status is None:
+            refuse_misplaced(content)
+            notes = ("status 200, as the file has none and no --status was given",)
+        return cls(provider=provider or "", status=status or 200, blocks=(content,), notes=notes)
+
+    @classmethod
+    def _captured(
+        cls, capture: Mapping[str, Any], provider: str | None, given: int | None
+    ) -> Recorded:
+        status, chunks = _checked(capture)["status"], capture.get("chunks_b64")
+        blocks = tuple(_chunks(chunks)) if chunks is not None else (_body(capture["body"]),)
+        return cls(
+            provider=provider or capture.get("provider") or "",
+            status=status,
+            headers={name.lower(): str(value) for name, value in _headers(capture)},
+            blocks=blocks,
+            is_clean=capture.get("eof") != "reset",
+            notes=_left_out(given, status),
+        )
+
+    @property
+    def body(self) -> bytes:
+        """The whole of it."""
+        return b"".join(self.blocks)
+
+    @property
+    def content_type(self) -> str:
+        """What it says it is, or where it does not say, what it looks like."""
+        looks = "application/json" if self.body.lstrip()[:1] == b"{" else ""
+        return self.headers.get("content-type", looks)
+
+    def spoken_by(self, providers: Mapping[str, Provider]) -> Provider:
+        """Return that of *providers*, or for one that nobody knows one with its name and wire."""
+        name = self.provider
+        known = providers.get(name)
+        if known is not None:
+            return self._other_wire_of(known, providers) or known
+        if name.endswith(_FACADE):
+            return Provider(name.removesuffix(_FACADE), "anthropic", "", None)
+        return Provider(name, self.looks_like or self._guessed(), "", None)
+
+    def _other_wire_of(self, known: Provider, providers: Mapping[str, Provider]) -> Provider | None:
+        """Return the provider of the same vendor in whose wire it is, where *known* has another."""
+        vendor, wire = vendor_of(known), self.looks_like
+        if wire in (None, known.wire):
+            return None
+        others = (p for p in providers.values() if p.wire == wire and vendor_of(p) == vendor)
+        return next(others, None)
+
+    @property
+    def names_somebody(self) -> bool:
+        """Whether sidestep has heard of its provider, though it may not know how to ask there."""
+        name = self.provider.removesuffix(_FACADE)
+        return name in _WIRES or vendor_named(name) is not None
+
+    @property
+    def looks_like(self) -> Wire | None:
+        """The wire whose events it has, whoever answered; None where that does not show."""
+        start = self.body[:_LOOKED_AT]
+        return next((wire for wire, sign in _SIGNS.items() if sign.search(start)), None)
+
+    def _guessed(self) -> Wire:
+        named = _WIRES.get(self.provider)
+        is_anthropic = not self.provider and _ANTHROPIC_ERROR.search(self.body[:_LOOKED_AT])
+        return named or ("anthropic" if is_anthropic else "openai-chat")
+
+
+def _plain(content: bytes) -> bytes:
+    """Return *content* in UTF-8, without a byte order mark."""
+    if content.startswith(_BOMS):
+        return content.decode("utf-16", "replace").encode()
+    return content.removeprefix(codecs.BOM_UTF8)
+
+
+def _left_out(given: int | None, status: int) -> tuple[str, ...]:
+    is_other = given is not None and given != status
+    return (f"status {status}, as the file says, and not {given} of --status",) if is_other else ()
+
+
+def _capture(content: bytes) -> Mapping[str, Any] | None:
+    """Return *content* where it is a capture: JSON with a status and a body of its own."""
+    try:
+        value = mapping(read_json(content))
+    except ValueError:
+        return None
+    return value if "status" in value and ("body" in value or "chunks_b64" in value) else None
+
+
+def _checked(capture: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *capture* where what it says has the right types."""
+    status = capture["status"]
+    if not isinstance(status, int) or isinstance(status, bool) or not 100 <= status <= 999:
+        raise ConfigError(
+            f"`status` of a capture must be a whole number from 100 to 999, got {status!r}"
+        )
+    for name, kind, written in (("provider", str, "a string"), ("headers", dict, "an object")):
+        value = capture.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise ConfigError(f"`{name}` of a capture must be {written}, got {value!r}")
+    if capture.get("eof") not in (None, "clean", "reset"):
+        raise ConfigError(f"`eof` of a capture must be 'clean' or 'reset', got {capture['eof']!r}")
+    return capture
+
+
+def _body(body: object) -> bytes:
+    """Return the body of a capture; one that was not quoted is written out again."""
+    return body.encode("utf-8", "replace") if isinstance(body, str) else write_json(body)
+
+
+def _chunks(chunks: object) -> list[bytes]:
+    try:
+        return [base64.b64decode(chunk, validate=True) for chunk in chunks]  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise ConfigError("`chunks_b64` of a capture must be a list of base64 strings") from None
+
+
+def _headers(capture: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return list(mapping(capture.get("headers")).items())
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a recorded answer came to.
+
+    Args:
+        failure: Why it is no answer; None where it is one.
+        has_shown: Whether text, or the beginning of a call, had come.
+        events: How many were read.
+    """
+
+    failure: Failure | None = None
+    has_shown: bool = False
+    events: int = 0
+
+
+def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
+    """Run *recorded*, an answer of *provider*, through *decoder*, and say what it came to.
+
+    Args:
+        decoder: A new one, of the provider's wire. It holds the parts afterwards.
+    """
+    if not is_stream(recorded.status, recorded.content_type, provider.wire):
+        return Outcome(
+            name_refusal(recorded.status, recorded.headers, recorded.body, provider=provider)
+        )
+    outcome = Outcome()
+    try:
+        for deltas in _decoded(recorded, decoder, parser_of(provider.wire), outcome):
+            outcome.has_shown |= any(isinstance(delta, _SHOWN) for delta in deltas)
+    except ProviderError as error:
+        outcome.failure = error.failure
+    return outcome
+
+
+def _decoded(
+    recorded: Recorded, decoder: Decoder, parser: SseParser | RawJsonParser, outcome: Outcome
+) -> Iterator[Sequence[Delta]]:
+    for name, data in _events(recorded, parser):
+        if not decoder.is_done:
+            outcome.events += 1
+            yield decoder.decode(data, name)
+    yield decoder.end(is_clean=recorded.is_clean)
+
+
+def _events(recorded: Recorded, parser: SseParser | RawJsonParser) -> Iterator[Event]:
+    for block in recorded.blocks:
+        yield from parser.feed(block)
+    # What is no JSON was cut, and the end judges that.
+    yield from (event for event in parser.flush() if is_json(event[1]))

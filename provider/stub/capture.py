@@ -1,0 +1,83 @@
+"""Recorded answers, which the package carries in ``fixtures/captures``."""
+
+from __future__ import annotations
+
+import base64
+import difflib
+import json
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from ..error import ConfigError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+FRAMING = frozenset({"connection", "content-length", "transfer-encoding"})
+"""Headers that the stub writes itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One recorded answer.
+
+    Args:
+        pieces: The body as it is written, one flush each.
+        is_stream: The answer to a request that asked for a stream.
+        is_reset: The connection was reset after the last byte.
+    """
+
+    name: str
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    pieces: tuple[bytes, ...]
+    is_stream: bool
+    is_reset: bool
+
+
+def capture_names() -> list[str]:
+    """List the names of all captures that the package carries."""
+    return sorted(
+        entry.name.removesuffix(".json")
+        for entry in _folder().iterdir()
+        if entry.name.endswith(".json")
+    )
+
+
+def load_capture(name: str) -> Capture:
+    """Read the capture called *name*.
+
+    Raises:
+        ConfigError: There is none of that name.
+    """
+    names = capture_names()
+    if name not in names:
+        near = ", ".join(map(repr, difflib.get_close_matches(name, names, n=3, cutoff=0.5)))
+        hint = f"did you mean {near}?" if near else "see fixtures/captures for the names"
+        raise ConfigError(f"there is no capture {name!r}: {hint}")
+    text = (_folder() / f"{name}.json").read_text(encoding="utf-8")
+    record = json.loads(text)
+    return Capture(
+        name=name,
+        status=record["status"],
+        headers=tuple(
+            (key, value) for key, value in record["headers"].items() if key not in FRAMING
+        ),
+        pieces=_pieces(record["body"], record.get("chunks_b64")),
+        is_stream=record["kind"] == "sse",
+        is_reset=record.get("eof") == "reset",
+    )
+
+
+def _folder() -> Traversable:
+    """Where the captures are, in a checkout as in an installed wheel."""
+    return files(__name__.partition(".")[0]) / "fixtures" / "captures"
+
+
+def _pieces(body: str, chunks: list[str] | None) -> tuple[bytes, ...]:
+    """Cut *body* as it was received; without *chunks* after every event."""
+    if chunks is not None:
+        return tuple(base64.b64decode(chunk) for chunk in chunks)
+    return tuple(re.findall(rb".+?(?:\n\n|\r\n\r\n|\Z)", body.encode(), flags=re.DOTALL))

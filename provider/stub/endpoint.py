@@ -1,0 +1,136 @@
+"""What the stub serves: its providers, their paths, and what a request to one asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+from urllib.parse import unquote
+
+from ..catalog.catalog import catalog
+from ..route import Route
+from .wire.base import Ask
+
+if TYPE_CHECKING:
+    from ..wire_name import Wire
+    from .vendor_error import Dialect
+
+SERVED = (
+    "POST /PROVIDER/v1/messages",
+    "POST /PROVIDER/v1/chat/completions",
+    "POST /PROVIDER/v1/responses",
+    "POST /PROVIDER/v1beta/models/MODEL:streamGenerateContent",
+    "POST /PROVIDER/v1beta/models/MODEL:generateContent",
+    "POST /PROVIDER/v1/messages/count_tokens",
+    "POST /PROVIDER/v1/responses/input_tokens",
+    "POST /PROVIDER/v1beta/models/MODEL:countTokens",
+    "GET /_stub/requests",
+    "GET /_stub/providers",
+    "POST /_stub/reset",
+)
+
+CHAT: tuple[Wire, str] = ("openai-chat", "/v1")
+
+_ENDS: Mapping[Wire, str] = {
+    "anthropic": "", "openai-chat": "/v1", "openai-responses": "/v1", "gemini": "/v1beta",
+}  # fmt: skip
+KNOWN: Mapping[str, tuple[Wire, str]] = {
+    **{name: (known.wire, _ENDS[known.wire]) for name, known in catalog().items()},
+    "openrouter": ("openai-chat", "/api/v1"),
+}
+"""For each provider that a stub without a scenario lists, its wire and the end of its base URL.
+
+It answers for any other as well, which is taken to speak `CHAT`.
+"""
+
+ENDINGS: Mapping[str, Wire] = {
+    "/v1/messages": "anthropic",
+    "/chat/completions": "openai-chat",
+    "/responses": "openai-responses",
+}
+"""By the end of its path a request says in which wire it speaks."""
+
+COUNT_ENDINGS: Mapping[str, Wire] = {
+    "/v1/messages/count_tokens": "anthropic",
+    "/responses/input_tokens": "openai-responses",
+}
+"""Where one may ask how large a request is; Gemini has a method for it."""
+
+GENERATE = re.compile(
+    r"/(?P<provider>[^/]+)/(?:.*/)?models/(?P<model>[^/].*):"
+    r"(?P<method>generateContent|streamGenerateContent|countTokens)"
+)
+"""Gemini's paths, which name the model and what is wanted: an answer, a stream, a count."""
+
+
+def place_of(provider: str) -> tuple[Wire, str]:
+    """The wire of *provider*, and what its base URL ends in."""
+    return KNOWN.get(provider, CHAT)
+
+
+def path_of(target: str) -> str:
+    """The path that a request asks for, whether as ``/path`` or, to a proxy, as a whole URL."""
+    if not target.startswith("/"):
+        target = "/" + target.partition("://")[2].partition("/")[2]
+    return target.partition("?")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a request goes.
+
+    Args:
+        model: None where the body names it.
+        is_stream: None where the body says so.
+        is_count: It is asked how large a request is, and for no answer.
+    """
+
+    provider: str
+    wire: Wire
+    model: str | None = None
+    is_stream: bool | None = None
+    is_count: bool = False
+
+    @classmethod
+    def at(cls, path: str) -> Self | None:
+        """Find what is served at *path*; None for nothing."""
+        gemini = GENERATE.fullmatch(path)
+        if gemini is not None:
+            provider, model = unquote(gemini["provider"]), unquote(gemini["model"])
+            method = gemini["method"]
+            is_stream = method == "streamGenerateContent"
+            return cls(provider, "gemini", model, is_stream, is_count=method == "countTokens")
+        for endings in (ENDINGS, COUNT_ENDINGS):
+            for ending, wire in endings.items():
+                provider = path.removesuffix(ending).strip("/").partition("/")[0]
+                if path.endswith(ending) and provider:
+                    return cls(unquote(provider), wire, is_count=endings is COUNT_ENDINGS)
+        return None
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the provider spells its answers."""
+        is_openrouter = self.provider == "openrouter" and self.wire == "openai-chat"
+        return "openrouter" if is_openrouter else self.wire
+
+    def ask(self, body: object, *, size: int) -> Ask:
+        """Read what a request of *size* bytes asks for.
+
+        Raises:
+            ValueError: *body* is no object, or no model is named.
+        """
+        if not isinstance(body, Mapping):
+            raise ValueError("The request body is not a JSON object")  # noqa: TRY004
+        model = body.get("model") if self.model is None else self.model
+        if not isinstance(model, str) or not model:
+            raise ValueError("model: Field required")
+        options = body.get("stream_options")
+        return Ask(
+            route=Route(f"{self.provider}/{model}"),
+            dialect=self.dialect,
+            body=body,
+            is_stream=body.get("stream") is True if self.is_stream is None else self.is_stream,
+            wants_usage=isinstance(options, Mapping) and options.get("include_usage") is True,
+            prompt_tokens=max(1, size // 4),
+        )

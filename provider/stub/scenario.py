@@ -1,0 +1,174 @@
+"""What a drill's stub answers, route by route."""
+
+from __future__ import annotations
+
+import json
+import reprlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from ..env_value import read_file
+from ..error import ConfigError
+from ..route import Route
+from .answer import ModelAnswer, Refusal
+from .answer_form import read_answer
+from .typed_table import Table, wrong
+
+if TYPE_CHECKING:
+    import os
+
+    from .answer import Answer
+
+MAX_TIMES = 10_000
+MAX_TOKENS = 1_000_000_000
+
+_KEYS = ("title", "answers", "counts")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What the stub answers.
+
+    Args:
+        answers: For each route its answers in the order in which they are played; the last one
+            is played for ever. Empty: every route answers with a short text.
+        title: What the outage is about.
+        counts: How many tokens a route counts in any request; None: it does not count. One that
+            is not in here takes four bytes for a token.
+    """
+
+    answers: Mapping[Route, tuple[Answer, ...]] = field(default_factory=dict)
+    title: str = ""
+    counts: Mapping[Route, int | None] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read the scenario in the file at *path*: JSON or, with the suffix ``.toml``, TOML.
+
+        A whole drill may stand in the file: only its ``answers``, ``counts`` and ``title`` are
+        read.
+
+        Raises:
+            ConfigError: The file cannot be read, or what is in it is no scenario.
+        """
+        obj = _read_file(Path(path))
+        if "answers" in obj:
+            obj = {key: obj[key] for key in _KEYS if key in obj}
+        try:
+            return cls.parse(obj)
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from error
+
+    @classmethod
+    def parse(cls, obj: Mapping[str, object]) -> Self:
+        """Read a scenario from the object that a file holds.
+
+        Raises:
+            ConfigError: Something in it is wrong; the message says where and what to write.
+        """
+        table = Table(obj, "", _KEYS)
+        if "answers" not in obj:
+            raise ConfigError(
+                '`answers` is missing: write {"answers": {"provider/model": [{"text": "..."}]}}'
+            )
+        by_route = Table(obj["answers"], "answers")
+        answers = {
+            _route(key, "answers"): _answers(value, f"answers[{key!r}]")
+            for key, value in by_route.items()
+        }
+        _check_refusals(answers)
+        counts = Table(obj.get("counts", {}), "counts")
+        return cls(
+            answers,
+            table.text("title"),
+            {_route(key, "counts"): _tokens(counts, key) for key, _ in counts.items()},
+        )
+
+    def answer(self, route: Route, number: int) -> Answer | None:
+        """What request *number* on *route* gets, counted from 1; None if it is not in here."""
+        if not self.answers:
+            return ModelAnswer(text=f"Hello from the stub of sidestep, in place of {route}.")
+        answers = self.answers.get(route)
+        return None if answers is None else answers[min(number, len(answers)) - 1]
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """The providers of all routes, each once."""
+        return tuple(dict.fromkeys(route.provider for route in self.answers))
+
+    @property
+    def refused(self) -> frozenset[str]:
+        """The providers at which nothing listens."""
+        return frozenset(
+            route.provider
+            for route, answers in self.answers.items()
+            if isinstance(answers[0], Refusal)
+        )
+
+
+def _read_file(path: Path) -> Mapping[str, object]:
+    try:
+        text = read_file(path).decode()
+        obj: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    except ValueError as error:
+        kind = "TOML" if path.suffix == ".toml" else "JSON"
+        raise ConfigError(f"{path} is not {kind}: {error}") from error
+    if not isinstance(obj, Mapping):
+        raise ConfigError(f"{path} must hold an object, got {reprlib.repr(obj)}")
+    return obj
+
+
+def _route(key: str, where: str) -> Route:
+    try:
+        return Route(key)
+    except ValueError as error:
+        raise ConfigError(f"{where}[{key!r}]: {error}") from error
+
+
+def _tokens(counts: Table, key: str) -> int | None:
+    if counts.get(key) is False:
+        return None
+    if isinstance(counts.get(key), int):
+        return counts.whole(key, 0, most=MAX_TOKENS)
+    raise wrong(f"counts[{key!r}]", counts.get(key), "a number of tokens, or false")
+
+
+def _answers(value: object, where: str) -> tuple[Answer, ...]:
+    """Read the answers of one route; a single one may stand for a list of one."""
+    if isinstance(value, Mapping):
+        return _repeated(value, where)
+    if not isinstance(value, list | tuple) or not value:
+        raise wrong(where, value, "an answer or a list of answers, at least one")
+    return tuple(
+        answer
+        for number, item in enumerate(value)
+        for answer in _repeated(item, f"{where}[{number}]")
+    )
+
+
+def _repeated(value: object, where: str) -> tuple[Answer, ...]:
+    answer = read_answer(value, where)
+    times = Table(value, where).whole("times", 1, least=1, most=MAX_TIMES)
+    return (answer,) * times
+
+
+def _check_refusals(answers: Mapping[Route, tuple[Answer, ...]]) -> None:
+    """See that a refusal is the only answer of its route, and its provider's only kind."""
+    refused: dict[str, Route] = {}
+    answering: dict[str, Route] = {}
+    for route, played in answers.items():
+        for answer in played:
+            kind = refused if isinstance(answer, Refusal) else answering
+            kind.setdefault(route.provider, route)
+    for provider, route in refused.items():
+        if provider in answering:
+            raise ConfigError(
+                f"answers[{route!r}] refuses the connection, but answers"
+                f"[{answering[provider]!r}] plays an answer: a port refuses all of "
+                f"{provider!r} or none of it, so let nothing else answer there"
+            )

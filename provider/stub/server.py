@@ -1,0 +1,242 @@
+"""A server on loopback that plays an outage: the providers, without keys and without a network."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+from urllib.parse import quote
+
+import anyio
+
+from .connection import Connection, Reply
+from .endpoint import KNOWN, SERVED, Endpoint, path_of, place_of
+from .received import Received
+from .scenario import Scenario
+from .script import Script, complaint_script, error_script, json_script, script_of
+from .strict.judge import complaint
+from .tcp_socket import Socket, accept, bind, url_host
+from .token_count import count_script
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from anyio.abc import TaskGroup
+
+    from ..route import Route
+    from ..wire_name import Wire
+    from .connection import Request
+    from .wire.base import Ask
+
+BACKLOG = 1024
+
+
+class Stub:
+    """A loopback server that plays *scenario*, one answer a request, in every wire.
+
+    Use it as an asynchronous context manager. Leaving it closes every connection at once.
+
+    Args:
+        scenario: What to answer; None answers every route with a short text.
+        host: Where to listen.
+        port: 0 takes any that is free.
+        strict: Refuse what the real APIs refuse, in their own words; such a request takes no
+            answer of the scenario.
+        timer: Clock to read, in seconds.
+
+    Attributes:
+        requests: What came, in order, but for what the stub was asked about itself.
+        counts: What came beside that and asked for no answer, but how large it would be.
+
+    Raises:
+        ConfigError: On entering: the port is taken.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | None = None,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        strict: bool = False,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.scenario = Scenario() if scenario is None else scenario
+        self.requests: list[Received] = []
+        self.counts: list[Received] = []
+        self._host = host
+        self._address = host
+        self._port = port
+        self._is_strict = strict
+        self._timer = timer
+        self._started_at = 0.0
+        self._asked: Counter[Route] = Counter()
+        self._refusing: dict[str, int] = {}
+        self._arrival = anyio.Event()
+        self._cleanup = ExitStack()
+        self._tasks: TaskGroup | None = None
+
+    async def __aenter__(self) -> Self:
+        try:
+            listener = await self._bind(self._port)
+            self._address, self._port = listener.getsockname()[:2]
+            for provider in self.scenario.refused:
+                self._refusing[provider] = (await self._bind(0)).getsockname()[1]
+            listener.listen(BACKLOG)
+        except BaseException:
+            self._cleanup.close()
+            raise
+        self._started_at = self._timer()
+        self._tasks = anyio.create_task_group()
+        await self._tasks.__aenter__()
+        self._tasks.start_soon(self._listen, listener, self._tasks)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        tasks, self._tasks = self._tasks, None
+        try:
+            if tasks is not None:
+                tasks.cancel_scope.cancel()
+                # Without the error, which is none of the tasks': they would wrap it in a group.
+                await tasks.__aexit__(None, None, None)
+        finally:
+            self._cleanup.close()
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """Where it listens, as ``http://127.0.0.1:8503``."""
+        return self._url(self._port)
+
+    def url_of(self, provider: str) -> str:
+        """Where *provider* is played: `url`, or the port of its own that refuses all of it."""
+        return self._url(self._refusing.get(provider, self._port))
+
+    def providers(self) -> dict[str, dict[str, str | None]]:
+        """What ``SIDESTEP_PROVIDERS`` holds to lead an agent here; no key is asked for."""
+        return {name: self._provider(name) for name in self.scenario.providers or KNOWN}
+
+    async def wait_for(self, count: int) -> Received:
+        """Wait until request number *count* has come, counted from 1; return it."""
+        while len(self.requests) < count:
+            await self._arrival.wait()
+        return self.requests[count - 1]
+
+    def reset(self) -> None:
+        """Start every list of answers afresh, and forget what came."""
+        self._asked.clear()
+        self.requests.clear()
+        self.counts.clear()
+
+    async def _bind(self, port: int) -> socket.socket:
+        sock = await bind(self._host, port)
+        self._cleanup.callback(sock.close)
+        return sock
+
+    async def _listen(self, listener: socket.socket, tasks: TaskGroup) -> None:
+        while True:
+            connection = Connection(Socket(await accept(listener)), self._answer)
+            tasks.start_soon(connection.serve)
+
+    def _url(self, port: int) -> str:
+        return f"http://{url_host(self._address)}:{port}"
+
+    def _provider(self, name: str) -> dict[str, str | None]:
+        base = f"{self.url_of(name)}/{quote(name, safe='')}"
+        wire, ending = place_of(name)
+        return {"wire": wire, "baseUrl": base + ending, "apiKeyEnv": None}
+
+    def _answer(self, request: Request) -> Reply:
+        path = path_of(request.target)
+        about_itself = self._about_itself(request.method, path)
+        if about_itself is not None:
+            return Reply(about_itself, lambda _has_left: None)
+        received = Received.of(request, path=path, at=self._timer())
+        endpoint = Endpoint.at(path)
+        is_count = endpoint is not None and endpoint.is_count
+        (self.counts if is_count else self.requests).append(received)
+        script = self._script(request, received, endpoint)
+        received.answered = script.word
+        self._arrival.set()
+        self._arrival = anyio.Event()
+        return Reply(script, received.end)
+
+    def _about_itself(self, method: str, path: str) -> Script | None:
+        match method, path:
+            case "GET", "/_stub/requests":
+                received = sorted([*self.requests, *self.counts], key=lambda each: each.at)
+                came = [each.as_json(started_at=self._started_at) for each in received]
+                return json_script("requests", came)
+            case "GET", "/_stub/providers":
+                return json_script("providers", self.providers())
+            case "POST", "/_stub/reset":
+                self.reset()
+                return json_script("reset", {"reset": True})
+            case _:
+                return None
+
+    def _script(self, request: Request, received: Received, endpoint: Endpoint | None) -> Script:
+        if endpoint is None:
+            return _not_served(404, f"nothing is served at {received.path!r}")
+        if request.method != "POST":
+            return _not_served(405, f"{received.path!r} takes POST, got {request.method!r}")
+        request_id = f"req_{len(self.requests):024d}"
+        if request.body is None:
+            return error_script(endpoint.dialect, 413, request_id=request_id)
+        try:
+            ask = endpoint.ask(received.body, size=len(request.body))
+        except ValueError as error:
+            message = str(error)
+            return error_script(endpoint.dialect, 400, request_id=request_id, message=message)
+        received.route = ask.route
+        if endpoint.is_count:
+            return self._count(ask, endpoint.wire, request_id)
+        refusal = self._refusal(ask, endpoint.wire, request_id)
+        return self._play(ask) if refusal is None else refusal
+
+    def _count(self, ask: Ask, wire: Wire, request_id: str) -> Script:
+        tokens = self.scenario.counts.get(ask.route, ask.prompt_tokens)
+        if tokens is None:
+            message = f"{ask.route} does not count"
+            return error_script(ask.dialect, 404, request_id=request_id, message=message)
+        return count_script(ask, wire, tokens, request_id=request_id)
+
+    def _refusal(self, ask: Ask, wire: Wire, request_id: str) -> Script | None:
+        """What a strict stub says to a request that the real API would refuse."""
+        if not self._is_strict:
+            return None
+        found = complaint(
+            ask.body, route=ask.route, vendor=ask.vendor, wire=wire, issuer=ask.issuer
+        )
+        if found is None:
+            return None
+        return complaint_script(found, ask, wire, request_id=request_id)
+
+    def _play(self, ask: Ask) -> Script:
+        """Take the next answer of the route; nothing else runs between taking and counting."""
+        self._asked[ask.route] += 1
+        ask = replace(ask, number=self._asked[ask.route])
+        answer = self.scenario.answer(ask.route, ask.number)
+        if answer is not None:
+            return script_of(answer, ask)
+        known = ", ".join(map(repr, self.scenario.answers))
+        message = f"the stub's scenario has no answer for {ask.route!r}: it answers for {known}"
+        return error_script(ask.dialect, 404, request_id=ask.id("req_"), message=message)
+
+
+def _not_served(status: int, message: str) -> Script:
+    message = f"{message}; the stub serves {', '.join(SERVED)}"
+    return json_script(str(status), {"error": {"message": message, "code": status}}, status=status)

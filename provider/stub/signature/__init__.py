@@ -1,0 +1,1 @@
+"""The proofs that the stub signs its answers with."""

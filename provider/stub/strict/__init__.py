@@ -1,0 +1,1 @@
+"""What the real APIs refuse, one small rule each."""

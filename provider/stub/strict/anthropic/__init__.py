@@ -1,0 +1,1 @@
+"""What Anthropic Messages refuses."""

@@ -1,0 +1,195 @@
+"""What Anthropic refuses of the blocks of a message."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ....json_value import listed, mapping, string
+from ...signature.anthropic import blocks_of
+from .request import Said, bad
+from .settings import EXTRA, MISSING, NO_OBJECT, ends_with_user
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..complaint import Complaint
+
+TOOL_ID = r"^[a-zA-Z0-9_-]+$"
+TOOL_NAME = r"^[a-zA-Z0-9_-]{1,128}$"
+LONGEST_ID = 64
+
+
+class Form(NamedTuple):
+    """What a block may hold beside its type.
+
+    Args:
+        needs: The keys that must be there, with the kind of their values.
+        takes: The others.
+        role: Whose messages it may stand in; None is both.
+    """
+
+    needs: Mapping[str, type]
+    takes: frozenset[str] = frozenset({"cache_control"})
+    role: str | None = None
+
+
+# Source: the types of the anthropic package 2.14.0, read on 2026-11-29.
+FORMS: Mapping[str, Form] = {
+    "text": Form({"text": str}, frozenset({"cache_control", "citations"})),
+    "image": Form({"source": dict}, role="user"),
+    "document": Form(
+        {"source": dict}, frozenset({"cache_control", "citations", "context", "title"})
+    ),
+    "tool_use": Form(
+        {"id": str, "name": str, "input": dict}, frozenset({"cache_control", "caller"}), "assistant"
+    ),
+    "tool_result": Form(
+        {"tool_use_id": str}, frozenset({"cache_control", "content", "is_error"}), "user"
+    ),
+    "thinking": Form({"thinking": str, "signature": str}, frozenset(), "assistant"),
+    "redacted_thinking": Form({"data": str}, frozenset(), "assistant"),
+}
+UNCHECKED = frozenset(
+    {
+        *("server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "search_result"),
+        *("code_execution_tool_result", "bash_code_execution_tool_result", "container_upload"),
+        *("text_editor_code_execution_tool_result", "mcp_tool_use", "mcp_tool_result"),
+        *("tool_search_tool_result", "compaction", "advisor_tool_result"),
+    }
+)
+"""Blocks of the provider's own tools: known, and not looked into."""
+KINDS: Mapping[type, str] = {str: "string", dict: "dictionary"}
+
+
+def has_known_blocks(said: Said) -> Complaint | None:
+    for index, message in enumerate(said.messages):
+        for place, block in enumerate(listed(message["content"])):
+            where = f"messages.{index}.content.{place}"
+            if not isinstance(block, dict):
+                return bad(f"{where}: {NO_OBJECT}")
+            if "type" not in block:
+                return bad(f"{where}.type: {MISSING}")
+            kind = block["type"]
+            if not isinstance(kind, str) or kind not in {*FORMS, *UNCHECKED}:
+                tags = ", ".join(repr(tag) for tag in sorted({*FORMS, *UNCHECKED}))
+                return bad(
+                    f"{where}: Input tag {kind!r} found using 'type' does not match any of the "
+                    f"expected tags: {tags}"
+                )
+    return None
+
+
+def has_whole_blocks(said: Said) -> Complaint | None:
+    for index, place, block in said.blocks():
+        kind = str(block["type"])
+        found = _missing(block, FORMS[kind], said.is_facade) if kind in FORMS else None
+        if found is not None:
+            return bad(f"messages.{index}.content.{place}.{kind}.{found}")
+    return None
+
+
+def _missing(block: Mapping[str, Any], form: Form, is_facade: bool) -> str | None:
+    """Name what is wrong with the keys of *block*.
+
+    A missing signature, which the facades do not miss, is said here as every other key is; a
+    null one in words of its own.
+    """
+    for key, kind in form.needs.items():
+        is_free = key == "signature" and is_facade
+        if key not in block and not is_free:
+            return f"{key}: {MISSING}"
+        if block.get(key) is None and is_free:
+            continue
+        if not isinstance(block[key], kind):
+            way = f"{key}.str" if key == "signature" else key
+            return f"{way}: Input should be a valid {KINDS[kind]}"
+    extra = sorted(block.keys() - form.needs.keys() - form.takes - {"type"})
+    return f"{extra[0]}: {EXTRA}" if extra and not is_facade else None
+
+
+def has_blocks_of_its_role(said: Said) -> Complaint | None:
+    for index, _, block in said.blocks():
+        kind = str(block["type"])
+        form = FORMS.get(kind)
+        if form is None or form.role is None:
+            continue
+        if said.messages[index]["role"] != form.role:
+            return bad(f"messages.{index}: `{kind}` blocks can only be in `{form.role}` messages")
+    return None
+
+
+def has_content(said: Said) -> Complaint | None:
+    last = len(said.messages) - 1
+    for index, message in enumerate(said.messages):
+        is_open = index == last and message["role"] == "assistant"
+        if not message["content"] and not is_open:
+            return bad(
+                f"messages.{index}: all messages must have non-empty content except for the "
+                "optional final assistant message"
+            )
+    return None
+
+
+def has_texts(said: Said) -> Complaint | None:
+    texts = [("messages", block.get("text")) for _, _, block in said.blocks() if _is_text(block)]
+    results = (block for _, _, block in said.blocks() if block["type"] == "tool_result")
+    for result in results:
+        inner = (mapping(each) for each in listed(result.get("content")))
+        texts += [("messages", each.get("text")) for each in inner if _is_text(each)]
+    texts += [("system", mapping(each).get("text")) for each in listed(said.body.get("system"))]
+    for where, text in texts:
+        if not string(text):
+            return bad(f"{where}: text content blocks must be non-empty")
+        if string(text).isspace():
+            return bad(f"{where}: text content blocks must contain non-whitespace text")
+    return None
+
+
+def _is_text(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "text"
+
+
+def has_readable_results(said: Said) -> Complaint | None:
+    for index, place, block in said.blocks():
+        if block["type"] != "tool_result":
+            continue
+        where = f"messages.{index}.content.{place}.tool_result"
+        content = block.get("content")
+        if content is not None and not isinstance(content, str | list):
+            return bad(f"{where}.content: Input should be a valid list")
+        kinds = {string(mapping(each).get("type")) for each in blocks_of(content)}
+        if block.get("is_error") is True and not kinds <= {"text"}:
+            return bad(f"{where}: all content must be type `text` if `is_error` is true")
+        unknown = kinds - {"text", "image", "document", "search_result", "tool_reference"}
+        if unknown:
+            return bad(f"{where}.content: Input tag {unknown.pop()!r} does not match any tag")
+    return None
+
+
+def has_ids_and_names_in_form(said: Said) -> Complaint | None:
+    for index, place, block in said.blocks():
+        kind = str(block["type"])
+        where = f"messages.{index}.content.{place}.{kind}"
+        key = {"tool_use": "id", "tool_result": "tool_use_id"}.get(kind)
+        if key is None:
+            continue
+        if not re.fullmatch(TOOL_ID[1:-1], block[key]):
+            return bad(f"{where}.{key}: String should match pattern '{TOOL_ID}'")
+        if len(block[key]) > LONGEST_ID:
+            return bad(f"{where}.{key}: String should have at most {LONGEST_ID} characters")
+        if kind == "tool_use" and not re.fullmatch(TOOL_NAME[1:-1], block["name"]):
+            return bad(f"{where}.name: String should match pattern '{TOOL_NAME}'")
+    return None
+
+
+BLOCK_RULES = (
+    has_known_blocks,
+    has_whole_blocks,
+    has_blocks_of_its_role,
+    has_content,
+    has_texts,
+    has_readable_results,
+    has_ids_and_names_in_form,
+    ends_with_user,
+)

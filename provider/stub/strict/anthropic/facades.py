@@ -1,0 +1,63 @@
+"""What the facades refuse beyond Anthropic: other models behind the same wire.
+
+Source: api-docs.deepseek.com/guides/anthropic_api, platform.moonshot.ai/docs, read on 2026-11-29.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....catalog.model import is_kimi_thinking
+from ....json_value import listed, mapping
+from ...signature.anthropic import REASONING
+from ..deepseek import thinks as deepseek_thinks
+from .request import Said, bad
+
+if TYPE_CHECKING:
+    from ..complaint import Complaint
+
+DEEPSEEK_BLOCKS = ("text", "thinking", "tool_use", "tool_result")
+
+
+def has_blocks_that_deepseek_reads(said: Said) -> Complaint | None:
+    if said.vendor != "deepseek":
+        return None
+    for index, message in enumerate(said.messages):
+        for block in listed(message["content"]):
+            kind = mapping(block).get("type")
+            if isinstance(kind, str) and kind not in DEEPSEEK_BLOCKS:
+                known = ", ".join(f"`{each}`" for each in DEEPSEEK_BLOCKS)
+                return bad(
+                    "Failed to deserialize the JSON body into the target type: "
+                    f"messages[{index}]: unknown variant `{kind}`, expected one of {known}"
+                )
+    return None
+
+
+def keeps_thinking_with_calls(said: Said) -> Complaint | None:
+    if said.vendor not in {"deepseek", "moonshot"} or not _thinks(said):
+        return None
+    for index, message in enumerate(said.messages):
+        kinds = {str(mapping(block).get("type")) for block in listed(message["content"])}
+        if "tool_use" not in kinds or kinds & REASONING:
+            continue
+        if said.vendor == "deepseek":
+            return bad(
+                "The `content[].thinking` in the thinking mode must be passed back to the API."
+            )
+        return bad(
+            "thinking is enabled but reasoning_content is missing in assistant tool call message "
+            f"at index {index}"
+        )
+    return None
+
+
+def _thinks(said: Said) -> bool:
+    if said.thinking:
+        return said.is_thinking
+    if said.vendor == "moonshot":
+        return is_kimi_thinking(said.route.model)
+    return deepseek_thinks(said.route.model)
+
+
+FACADE_RULES = (has_blocks_that_deepseek_reads, keeps_thinking_with_calls)

@@ -1,0 +1,67 @@
+"""A request in Anthropic Messages, as the rules about it read it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ....catalog.model import claude
+from ....json_value import mapping, string
+from ...signature.anthropic import FIRST_PARTY, blocks_of
+from ..complaint import Complaint
+from ..request import StrictRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from ....catalog.model import Claude
+
+
+class Said(StrictRequest):
+    """A request to judge."""
+
+    @cached_property
+    def is_facade(self) -> bool:
+        return self.vendor not in FIRST_PARTY
+
+    @cached_property
+    def takes(self) -> Claude:
+        """What the model takes."""
+        return claude(self.route.model)
+
+    @cached_property
+    def thinking(self) -> str:
+        """How it is told to think; empty where nothing is said."""
+        return string(mapping(self.body.get("thinking")).get("type"))
+
+    @property
+    def is_thinking(self) -> bool:
+        return self.thinking in {"enabled", "adaptive"}
+
+    def blocks(self) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
+        """Go through all blocks of all messages."""
+        for index, message in enumerate(self.messages):
+            for place, block in enumerate(blocks_of(message.get("content"))):
+                yield index, place, mapping(block)
+
+    def of(self, index: int, kind: str) -> list[Mapping[str, Any]]:
+        """Return the blocks of message *index* that are of *kind*; none where it does not exist."""
+        if not 0 <= index < len(self.messages):
+            return []
+        found = [mapping(each) for each in blocks_of(self.messages[index].get("content"))]
+        return [block for block in found if block.get("type") == kind]
+
+
+def bad(message: str) -> Complaint:
+    """Complain as Anthropic does."""
+    return Complaint(message=message, type="invalid_request_error")
+
+
+def first_party(rule: Callable[[Said], Complaint | None]) -> Callable[[Said], Complaint | None]:
+    """Make *rule* one that only the real API has."""
+
+    def only(said: Said) -> Complaint | None:
+        return None if said.is_facade else rule(said)
+
+    only.__name__ = rule.__name__
+    return only

@@ -1,0 +1,241 @@
+"""What Anthropic refuses of a request's parameters and of the messages as a whole."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ....json_value import integer, listed, mapping, string
+from .request import Said, bad, first_party
+
+if TYPE_CHECKING:
+    from ..complaint import Complaint
+
+# Source: the types of the anthropic package 2.14.0, beta ones included, read on 2026-11-29.
+KNOWN = frozenset(
+    {
+        *("model", "messages", "max_tokens", "system", "stream", "stop_sequences", "metadata"),
+        *("tools", "tool_choice", "thinking", "temperature", "top_k", "top_p", "service_tier"),
+        *("cache_control", "container", "context_management", "inference_geo", "output_config"),
+        *("mcp_servers", "output_format", "speed", "betas", "fallbacks", "diagnostics"),
+    }
+)
+NO_OBJECT = "Input should be a valid dictionary or object to extract fields from"
+EXTRA = "Extra inputs are not permitted"
+MISSING = "Field required"
+MESSAGE_KEYS = frozenset({"role", "content"})
+THINKING_TAGS = ("adaptive", "disabled", "enabled")
+FORCED = frozenset({"any", "tool"})
+LEAST_BUDGET = 1024
+SAMPLING = ("temperature", "top_p", "top_k")
+
+
+def has_max_tokens(said: Said) -> Complaint | None:
+    if "max_tokens" not in said.body:
+        return bad(f"max_tokens: {MISSING}")
+    value = integer(said.body["max_tokens"])
+    if value is None:
+        return bad("max_tokens: Input should be a valid integer")
+    if value < 1:
+        return bad("max_tokens: Input should be greater than or equal to 1")
+    return None
+
+
+def has_messages(said: Said) -> Complaint | None:
+    if "messages" not in said.body:
+        return bad(f"messages: {MISSING}")
+    if not isinstance(said.body["messages"], list):
+        return bad("messages: Input should be a valid list")
+    if not said.body["messages"]:
+        return bad("messages: at least one message is required")
+    return None
+
+
+@first_party
+def has_no_unknown_parameter(said: Said) -> Complaint | None:
+    return next((bad(f"{name}: {EXTRA}") for name in said.body if name not in KNOWN), None)
+
+
+def has_messages_of_objects(said: Said) -> Complaint | None:
+    for index, message in enumerate(said.body["messages"]):
+        place = f"messages.{index}"
+        if not isinstance(message, dict):
+            return bad(f"{place}: {NO_OBJECT}")
+        for key in ("role", "content"):
+            if key not in message:
+                return bad(f"{place}.{key}: {MISSING}")
+        if not isinstance(message["content"], str | list):
+            return bad(f"{place}.content: Input should be a valid list")
+        extra = sorted(message.keys() - MESSAGE_KEYS)
+        if extra and not said.is_facade:
+            return bad(f"{place}.{extra[0]}: {EXTRA}")
+    return None
+
+
+def has_known_roles(said: Said) -> Complaint | None:
+    """Instructions between messages, which newer models take, are refused for all of them."""
+    for message in said.messages:
+        role = message["role"]
+        if role == "system":
+            return bad(
+                'messages: Unexpected role "system". The Messages API accepts a top-level `system` '
+                'parameter, not "system" as an input message role.'
+            )
+        if role not in ("user", "assistant"):
+            return bad(
+                f'messages: Unexpected role "{role}". Allowed roles are "user" or "assistant". '
+                "For more information on the messages API, see "
+                "https://docs.anthropic.com/en/api/messages"
+            )
+    return None
+
+
+def begins_with_user(said: Said) -> Complaint | None:
+    if said.messages[0]["role"] == "user":
+        return None
+    return bad('messages: first message must use the "user" role')
+
+
+def has_a_readable_system(said: Said) -> Complaint | None:
+    system = said.body.get("system")
+    if system is not None and not isinstance(system, str | list):
+        return bad("system: Input should be a valid list")
+    for place, block in enumerate(listed(system)):
+        if mapping(block).get("type") != "text":
+            return bad(f"system.{place}.type: Input should be 'text'")
+        if not isinstance(mapping(block).get("text"), str):
+            return bad(f"system.{place}.text: {MISSING}")
+    return None
+
+
+@first_party
+def thinks_as_the_model_does(said: Said) -> Complaint | None:
+    """Claude 4.6 takes both ways, what came later only effort, what came before only a budget."""
+    kind, takes = said.thinking, said.takes
+    if "thinking" not in said.body:
+        return None
+    if kind not in THINKING_TAGS:
+        tags = ", ".join(map(repr, THINKING_TAGS))
+        return bad(
+            f"thinking: Input tag {kind!r} found using 'type' does not match any of the expected "
+            f"tags: {tags}"
+        )
+    is_refused = {
+        "enabled": takes.thinking == "adaptive" and not takes.takes_sampling,
+        "disabled": not takes.can_be_silenced,
+        "adaptive": False,
+    }
+    if is_refused[kind]:
+        return bad(
+            f'"thinking.type.{kind}" is not supported for this model. Use "thinking.type.adaptive" '
+            'and "output_config.effort" to control thinking behavior.'
+        )
+    if kind == "enabled" and takes.thinking == "none":
+        return bad("thinking: this model does not support thinking")  # made up
+    if kind == "adaptive" and takes.thinking != "adaptive":
+        return bad("adaptive thinking is not supported on this model")
+    return None
+
+
+@first_party
+def says_no_more_of_thinking(said: Said) -> Complaint | None:
+    thinking = mapping(said.body.get("thinking"))
+    known = {"type"} if said.thinking == "disabled" else {"type", "display"}
+    if said.thinking == "enabled":
+        known.add("budget_tokens")
+    if said.is_thinking and said.takes.binds_prefix:
+        known.add("block_binding")
+    extra = sorted(thinking.keys() - known)
+    return bad(f"thinking.{said.thinking}.{extra[0]}: {EXTRA}") if extra else None
+
+
+def has_a_budget_within_the_answer(said: Said) -> Complaint | None:
+    if said.thinking != "enabled" or said.vendor == "deepseek":
+        return None
+    budget = mapping(said.body["thinking"]).get("budget_tokens")
+    if budget is None and said.is_facade:
+        return None
+    if budget is None:
+        return bad(f"thinking.enabled.budget_tokens: {MISSING}")
+    if integer(budget) is None:
+        return bad("thinking.enabled.budget_tokens: Input should be a valid integer")
+    if budget < LEAST_BUDGET:
+        why = f"Input should be greater than or equal to {LEAST_BUDGET}"
+        return bad(f"thinking.enabled.budget_tokens: {why}")
+    if budget >= said.body["max_tokens"]:
+        return bad("`max_tokens` must be greater than `thinking.budget_tokens`.")
+    return None
+
+
+@first_party
+def forces_no_tool_where_it_thinks(said: Said) -> Complaint | None:
+    """Reports disagree about adaptive thinking; both kinds are refused."""
+    if string(mapping(said.body.get("tool_choice")).get("type")) not in FORCED:
+        return None
+    if not said.takes.can_be_forced:
+        return bad("tool_choice forces tool use is not compatible with this model.")
+    if said.is_thinking:
+        return bad("Thinking may not be enabled when tool_choice forces tool use.")
+    return None
+
+
+@first_party
+def samples_only_where_taken(said: Said) -> Complaint | None:
+    given = [name for name in SAMPLING if said.body.get(name) is not None]
+    if given and not said.takes.takes_sampling:
+        return bad(f"`{given[0]}` is deprecated for this model.")
+    if not said.takes.takes_both and {"temperature", "top_p"}.issubset(given):
+        return bad(
+            "`temperature` and `top_p` cannot both be specified for this model. Please use only "
+            "one."
+        )
+    for name in given:
+        value = said.body[name]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return bad(f"{name}: Input should be a valid number")
+        if name == "temperature" and not 0 <= value <= 1:
+            return bad("temperature: range: 0..1")
+        if said.is_thinking and name == "temperature" and value != 1:
+            return bad("`temperature` may only be set to 1 when thinking is enabled.")
+        if said.is_thinking and name == "top_p" and not 0.95 <= value <= 1:
+            return bad(
+                "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
+            )
+        if said.is_thinking and name == "top_k":
+            return bad("`top_k` must be unset when thinking is enabled.")
+    return None
+
+
+@first_party
+def ends_with_user(said: Said) -> Complaint | None:
+    if said.messages[-1]["role"] == "user":
+        return None
+    if not said.takes.takes_prefill:
+        return bad(
+            "This model does not support assistant message prefill. "
+            "The conversation must end with a user message."
+        )
+    content = said.messages[-1]["content"]
+    blocks = listed(content)
+    text = (
+        content if isinstance(content, str) else mapping(blocks[-1] if blocks else {}).get("text")
+    )
+    if re.search(r"\s\Z", string(text)):
+        return bad("messages: final assistant content cannot end with trailing whitespace")
+    return None
+
+
+SETTING_RULES = (
+    has_max_tokens,
+    has_messages,
+    has_no_unknown_parameter,
+    has_messages_of_objects,
+    has_known_roles,
+    begins_with_user,
+    has_a_readable_system,
+    thinks_as_the_model_does,
+    says_no_more_of_thinking,
+    has_a_budget_within_the_answer,
+    forces_no_tool_where_it_thinks,
+    samples_only_where_taken,
+)

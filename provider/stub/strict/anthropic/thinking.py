@@ -1,0 +1,122 @@
+"""What Anthropic refuses of the reasoning that it gets back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....json_value import listed, mapping, string
+from ...signature.anthropic import REASONING, Bound, binds_prefix, blocks_of, reasoning_of
+from ...signature.issuer import Proof
+from .request import Said, bad
+
+if TYPE_CHECKING:
+    from ..complaint import Complaint
+
+REDACTED = "redacted_thinking"
+MODIFIED = (
+    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain as they were in the original response."
+)
+MOVED = (
+    "The block is bound to a different conversation. Remove the block, or set "
+    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+
+
+def has_thinking_that_says_something(said: Said) -> Complaint | None:
+    """Newer models leave the text of their thinking out, but not its signature."""
+    for index, place, block in said.blocks():
+        if block["type"] != "thinking" or said.is_facade:
+            continue
+        if not block["thinking"] and not block["signature"]:
+            where = f"messages.{index}.content.{place}.thinking"
+            return bad(f"{where}: each thinking block must contain thinking")
+    return None
+
+
+def has_proofs_of_its_own(said: Said) -> Complaint | None:
+    for bound in reasoning_of(said.body):
+        found = _redacted(said, bound) if bound.block["type"] == REDACTED else _signed(said, bound)
+        if found is not None:
+            return bad(f"messages.{bound.message}.content.{bound.place}: {found}")
+    return None
+
+
+def _redacted(said: Said, bound: Bound) -> str | None:
+    if said.issuer.is_own(bound.block["data"], said.route):
+        return None
+    return "Invalid `data` in `redacted_thinking` block"
+
+
+def _signed(said: Said, bound: Bound) -> str | None:
+    """A facade takes its own thinking without a signature, but none that another signed."""
+    signature = bound.block.get("signature")
+    if said.is_facade and not signature:
+        return None
+    prefix = bound.prefix if binds_prefix(said.vendor, said.route.model) else None
+    match said.issuer.verify(signature, said.route, bound.block["thinking"], prefix):
+        case Proof.EDITED if bound.message == _latest(said) and not said.is_facade:
+            return MODIFIED
+        case Proof.FOREIGN | Proof.EDITED:
+            return "Invalid `signature` in `thinking` block"
+        case Proof.MOVED if not _drops_moved(said):
+            return f"Invalid `signature` in `thinking` block. {MOVED}"
+    return None
+
+
+def _latest(said: Said) -> int:
+    roles = [message["role"] for message in said.messages]
+    return len(roles) - 1 - roles[::-1].index("assistant")
+
+
+def _drops_moved(said: Said) -> bool:
+    binding = mapping(mapping(said.body.get("thinking")).get("block_binding"))
+    return string(binding.get("prefix_mismatch_behavior")) == "drop_block"
+
+
+def begins_with_thinking_in_a_tool_loop(said: Said) -> Complaint | None:
+    """With a budget, the answer that called the tools must begin with its thinking.
+
+    All steps since the user spoke are one answer, and a model thinks before the first alone.
+    Source: platform.claude.com/docs/en/build-with-claude/extended-thinking, read on 2026-11-29.
+    """
+    if (
+        said.thinking != "enabled"
+        or said.is_facade
+        or not said.of(len(said.messages) - 1, "tool_result")
+    ):
+        return None
+    index = len(said.messages) - 2
+    while index >= 2 and said.of(index - 1, "tool_result"):
+        index -= 2
+    blocks = blocks_of(said.messages[index]["content"])
+    kind = string(mapping(blocks[0] if blocks else {}).get("type"))
+    if kind in REASONING:
+        return None
+    return bad(
+        f"messages.{index}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+        f"`{kind}`. When `thinking` is enabled, a final `assistant` message must start with a "
+        "thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We "
+        "recommend you include thinking blocks from previous turns. To avoid this requirement, "
+        "disable `thinking`."
+    )
+
+
+def ends_with_thinking_never(said: Said) -> Complaint | None:
+    """The last block of an answer is none of thinking."""
+    content = listed(said.messages[-1]["content"])
+    is_last = content and mapping(content[-1]).get("type") in REASONING
+    if said.messages[-1]["role"] == "assistant" and is_last:
+        return bad(
+            f"messages.{len(said.messages) - 1}: The final block in an assistant message cannot be "
+            "`thinking`."
+        )
+    return None
+
+
+THINKING_RULES = (
+    has_thinking_that_says_something,
+    has_proofs_of_its_own,
+    begins_with_thinking_in_a_tool_loop,
+    ends_with_thinking_never,
+)

@@ -1,0 +1,117 @@
+"""What Anthropic refuses of the tools that a request declares."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ....json_value import listed, mapping, string
+from .request import Said, bad, first_party
+from .settings import EXTRA, MISSING, NO_OBJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from ..complaint import Complaint
+
+NAME = r"^[a-zA-Z0-9_-]{1,128}$"
+KNOWN = frozenset(
+    {
+        *("type", "name", "description", "input_schema", "cache_control", "strict"),
+        *("input_examples", "allowed_callers", "defer_loading", "eager_input_streaming"),
+    }
+)
+CHOICES = ("auto", "any", "tool", "none")
+
+
+def custom(said: Said) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Go through the tools of the agent's own; the provider's have a type that names them."""
+    for place, tool in enumerate(listed(said.body.get("tools"))):
+        if mapping(tool).get("type", "custom") in ("custom", None):
+            yield place, mapping(tool)
+
+
+def is_a_list_of_objects(said: Said) -> Complaint | None:
+    tools = said.body.get("tools")
+    if tools is not None and not isinstance(tools, list):
+        return bad("tools: Input should be a valid list")
+    for place, tool in enumerate(listed(tools)):
+        if not isinstance(tool, dict):
+            return bad(f"tools.{place}: {NO_OBJECT}")
+    return None
+
+
+def has_names(said: Said) -> Complaint | None:
+    for place, tool in custom(said):
+        name = tool.get("name")
+        if name is None:
+            return bad(f"tools.{place}.custom.name: {MISSING}")
+        if not isinstance(name, str):
+            return bad(f"tools.{place}.custom.name: Input should be a valid string")
+        if not re.fullmatch(NAME[1:-1], name):
+            return bad(f"tools.{place}.custom.name: String should match pattern '{NAME}'")
+    return None
+
+
+def has_unique_names(said: Said) -> Complaint | None:
+    names = [string(mapping(tool).get("name")) for tool in listed(said.body.get("tools"))]
+    return bad("tools: Tool names must be unique.") if len(set(names)) < len(names) else None
+
+
+def has_object_schemas(said: Said) -> Complaint | None:
+    for place, tool in custom(said):
+        where = f"tools.{place}.custom.input_schema"
+        schema = tool.get("input_schema")
+        if schema is None:
+            return bad(f"{where}: {MISSING}")
+        if not isinstance(schema, dict):
+            return bad(f"{where}: Input should be a valid dictionary")
+        if "type" not in schema:
+            return bad(f"{where}.type: {MISSING}")
+        if schema["type"] != "object":
+            return bad(f"{where}.type: Input should be 'object'")
+        if schema.keys() & {"oneOf", "allOf", "anyOf"}:
+            return bad(
+                f"{where}: input_schema does not support oneOf, allOf, or anyOf at the top level"
+            )
+    return None
+
+
+@first_party
+def says_no_more_of_a_tool(said: Said) -> Complaint | None:
+    for place, tool in custom(said):
+        extra = sorted(tool.keys() - KNOWN)
+        if extra:
+            return bad(f"tools.{place}.custom.{extra[0]}: {EXTRA}")
+    return None
+
+
+@first_party
+def chooses_among_tools(said: Said) -> Complaint | None:
+    choice = said.body.get("tool_choice")
+    if choice is None:
+        return None
+    kind = mapping(choice).get("type")
+    if kind not in CHOICES:
+        tags = ", ".join(map(repr, sorted(CHOICES)))
+        return bad(
+            f"tool_choice: Input tag {kind!r} found using 'type' does not match any of the "
+            f"expected tags: {tags}"
+        )
+    if not listed(said.body.get("tools")):
+        return bad("tool_choice: tool_choice may only be specified while providing tools")
+    names = {string(mapping(tool).get("name")) for tool in listed(said.body.get("tools"))}
+    if kind == "tool" and string(choice.get("name")) not in names:
+        return bad(f"Tool '{choice.get('name')}' not found in provided tools")
+    return None
+
+
+TOOL_RULES = (
+    is_a_list_of_objects,
+    has_names,
+    has_unique_names,
+    has_object_schemas,
+    says_no_more_of_a_tool,
+    chooses_among_tools,
+)

@@ -1,0 +1,152 @@
+"""What Gemini refuses of the functions that a request declares."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ....json_value import listed, string
+from ..complaint import Complaint
+from .request import Said, lacking, snake, unknown, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}")
+NAME_WORDS = (
+    "Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, "
+    "A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64."
+)
+TOOLS = frozenset(
+    {
+        *("functionDeclarations", "googleSearch", "googleSearchRetrieval", "codeExecution"),
+        *("urlContext", "googleMaps", "computerUse", "fileSearch", "mcpServers"),
+    }
+)
+DECLARATION = frozenset(
+    {
+        *("name", "description", "behavior", "parameters", "parametersJsonSchema"),
+        *("response", "responseJsonSchema"),
+    }
+)
+# Source: ai.google.dev/api/caching (Schema), read on 2026-11-29.
+SCHEMA = frozenset(
+    {
+        *("type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems"),
+        *("properties", "required", "minProperties", "maxProperties", "minLength", "maxLength"),
+        *("pattern", "example", "anyOf", "propertyOrdering", "default", "items", "minimum"),
+        "maximum",
+    }
+)
+TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+FORMATS = {
+    "string": frozenset({"enum", "date-time"}),
+    "number": frozenset({"float", "double"}),
+    "integer": frozenset({"int32", "int64"}),
+}
+LIST_WORDS = "Proto field is not repeating, cannot start list."
+
+
+def has_tools_in_form(said: Said) -> Complaint | None:
+    tools = said.read.get("tools")
+    for at, tool in enumerate(listed([tools] if isinstance(tools, dict) else tools)):
+        if not isinstance(tool, dict):
+            return unreadable(f"tools[{at}]", "type.googleapis.com/Tool", tool)
+        extra = sorted(tool.keys() - TOOLS)
+        if extra:
+            return unknown(extra[0], f"tools[{at}]")
+    for where, function in said.functions():
+        extra = sorted(function.keys() - DECLARATION)
+        if extra:
+            return unknown(extra[0], where)
+    return None
+
+
+def has_names(said: Said) -> Complaint | None:
+    for where, function in said.functions():
+        if not NAME.fullmatch(string(function.get("name"))):
+            return lacking(f"{where}.name", NAME_WORDS)
+    return None
+
+
+def has_unique_names(said: Said) -> Complaint | None:
+    counts = Counter(string(function.get("name")) for _, function in said.functions())
+    for name, count in counts.items():
+        if count > 1:
+            return Complaint(message=f"Duplicate function declaration found: {name}")
+    return None
+
+
+def has_schemas_that_it_reads(said: Said) -> Complaint | None:
+    for where, function in said.functions():
+        if function.get("parameters") is None:
+            continue
+        if function.get("parametersJsonSchema") is not None:
+            why = "only one of parameters and parameters_json_schema may be set"  # made up
+            return lacking(where, why)
+        for at, schema in _schemas(function["parameters"], f"{where}.parameters"):
+            found = _unread(schema, at)
+            if found is not None:
+                return found
+    return None
+
+
+def _schemas(schema: object, where: str) -> Iterator[tuple[str, object]]:
+    """Go through *schema* and all that is in it, with their places."""
+    yield where, schema
+    if not isinstance(schema, dict):
+        return
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        for place, (_, each) in enumerate(properties.items()):
+            yield from _schemas(each, f"{where}.properties[{place}].value")
+    for place, each in enumerate(listed(schema.get("anyOf"))):
+        yield from _schemas(each, f"{where}.any_of[{place}]")
+    if "items" in schema:
+        yield from _schemas(schema["items"], f"{where}.items")
+
+
+def _unread(schema: object, where: str) -> Complaint | None:
+    if not isinstance(schema, dict):
+        return unreadable(where, "type.googleapis.com/Schema", schema)
+    for name in schema:
+        if name not in SCHEMA:
+            return unknown(name, where)
+    for name in ("type", "format", "description", "items"):
+        if isinstance(schema.get(name), list):
+            why = f"Invalid JSON payload received. Unknown name \"{snake(name)}\" at '{where}': "
+            return Complaint(message=why + LIST_WORDS)
+    kind = string(schema.get("type")).lower()
+    if "type" in schema and kind not in TYPES:
+        return unreadable(f"{where}.type", "TYPE_ENUM", schema["type"])
+    for place, value in enumerate(listed(schema.get("enum"))):
+        if not isinstance(value, str):
+            return unreadable(f"{where}.enum[{place}]", "TYPE_STRING", value)
+    return _unfit(schema, kind, where)
+
+
+def _unfit(schema: dict[str, object], kind: str, where: str) -> Complaint | None:
+    """Complain of keywords that do not go with the type."""
+    if schema.get("enum") is not None and kind != "string":
+        return lacking(f"{where}.enum", "only allowed for STRING type")
+    formats = FORMATS.get(kind)
+    if formats is not None and schema.get("format", next(iter(formats))) not in formats:
+        known = " and ".join(f"'{each}'" for each in sorted(formats, reverse=True))
+        return lacking(f"{where}.format", f"only {known} are supported for {kind.upper()} type")
+    if kind == "array" and schema.get("items") is None:
+        return lacking(f"{where}.items", "missing field.")
+    properties = schema.get("properties")
+    names = properties.keys() if isinstance(properties, dict) else set[str]()
+    for place, name in enumerate(listed(schema.get("required"))):
+        if name not in list(names):
+            return lacking(f"{where}.required[{place}]", "property is not defined")
+    return None
+
+
+DECLARATION_RULES = (
+    has_tools_in_form,
+    has_names,
+    has_unique_names,
+    has_schemas_that_it_reads,
+)

@@ -1,0 +1,169 @@
+"""What Gemini refuses of the fields of a request, and of the parts of its contents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....json_value import listed, mapping
+from ..complaint import Complaint
+from .request import Said, lacking, snake, unknown, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CONTENT = "type.googleapis.com/google.ai.generativelanguage.v1beta.Content"
+PART = "type.googleapis.com/google.ai.generativelanguage.v1beta.Part"
+STRUCT = "type.googleapis.com/google.protobuf.Struct"
+ROLES = ("user", "model")
+
+TOP = frozenset(
+    {
+        *("contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "model"),
+        *("generationConfig", "cachedContent", "serviceTier", "store"),
+    }
+)
+CONFIG = frozenset(
+    {
+        *("stopSequences", "responseMimeType", "responseSchema", "responseJsonSchema", "seed"),
+        *("responseModalities", "candidateCount", "maxOutputTokens", "temperature", "topP"),
+        *("topK", "presencePenalty", "frequencyPenalty", "responseLogprobs", "logprobs"),
+        *("enableEnhancedCivicAnswers", "speechConfig", "thinkingConfig", "imageConfig"),
+        *("mediaResolution", "audioTimestamp", "responseFormat"),
+    }
+)
+THINKING = frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"})
+DATA = frozenset(
+    {
+        *("text", "inlineData", "fileData", "functionCall", "functionResponse"),
+        *("executableCode", "codeExecutionResult", "toolCall", "toolResponse"),
+    }
+)
+ASIDE = frozenset(
+    {"thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"}
+)
+INNER: Mapping[str, frozenset[str]] = {
+    "functionCall": frozenset({"id", "name", "args", "partialArgs", "willContinue"}),
+    "functionResponse": frozenset(
+        {"id", "name", "response", "parts", "willContinue", "scheduling"}
+    ),
+    "inlineData": frozenset({"mimeType", "data", "displayName"}),
+    "fileData": frozenset({"mimeType", "fileUri", "displayName"}),
+}
+
+
+def has_contents(said: Said) -> Complaint | None:
+    contents = said.read.get("contents")
+    if contents is None or contents == []:
+        return lacking("contents", "contents is not specified")
+    if not isinstance(contents, list):
+        return unreadable("contents", CONTENT, contents)
+    for index, content in enumerate(contents):
+        if not isinstance(content, dict):
+            return unreadable(f"contents[{index}]", CONTENT, content)
+        if not isinstance(content.get("parts", []), list):
+            return unreadable(f"contents[{index}].parts", PART, content["parts"])
+        for place, part in enumerate(content.get("parts", [])):
+            if not isinstance(part, dict):
+                return unreadable(f"contents[{index}].parts[{place}]", PART, part)
+    return None
+
+
+def has_no_unknown_field(said: Said) -> Complaint | None:
+    config = mapping(said.read.get("generationConfig"))
+    places = (
+        (said.read, TOP, ""),
+        (config, CONFIG, "generation_config"),
+        (mapping(config.get("thinkingConfig")), THINKING, "generation_config.thinking_config"),
+        (mapping(said.read.get("systemInstruction")), {"parts", "role"}, "system_instruction"),
+    )
+    for found, known, where in places:
+        for name in found:
+            if name not in known:
+                return unknown(name, where)
+    return None
+
+
+def has_no_unknown_field_in_contents(said: Said) -> Complaint | None:
+    for index, content in enumerate(said.contents):
+        for name in content:
+            if name not in {"parts", "role"}:
+                return unknown(name, f"contents[{index}]")
+        for place, part in enumerate(said.parts(index)):
+            where = f"contents[{index}].parts[{place}]"
+            for name, value in part.items():
+                if name not in DATA | ASIDE:
+                    return unknown(name, where)
+                if name not in INNER:
+                    continue
+                if not isinstance(value, dict):
+                    return unreadable(f"{where}.{snake(name)}", PART, value)
+                extra = sorted(value.keys() - INNER[name])
+                if extra:
+                    return unknown(extra[0], f"{where}.{snake(name)}")
+    return None
+
+
+def thinks_in_one_way(said: Said) -> Complaint | None:
+    config = mapping(mapping(said.read.get("generationConfig")).get("thinkingConfig"))
+    if "thinkingLevel" not in config:
+        return None
+    if "thinkingBudget" in config:
+        return Complaint(message="You can only set only one of thinking budget and thinking level.")
+    if not said.is_third:
+        return Complaint(message="Thinking level is not supported for this model.")
+    return None
+
+
+def has_roles(said: Said) -> Complaint | None:
+    for content in said.contents:
+        if content.get("role", "user") not in ROLES:
+            return Complaint(message="Please use a valid role: user, model.")
+    return None
+
+
+def has_parts(said: Said) -> Complaint | None:
+    for index in range(len(said.contents)):
+        if not said.parts(index):
+            return lacking(f"contents[{index}].parts", "contents.parts must not be empty.")
+    instruction = mapping(said.read.get("systemInstruction"))
+    if "systemInstruction" in said.read and not listed(instruction.get("parts")):
+        return lacking("system_instruction.parts", "contents.parts must not be empty.")
+    return None
+
+
+def has_parts_with_data(said: Said) -> Complaint | None:
+    why = "required oneof field 'data' must have one initialized field"
+    for index in range(len(said.contents)):
+        for place, part in enumerate(said.parts(index)):
+            where = f"contents[{index}].parts[{place}]"
+            if not part.keys() & DATA:
+                return lacking(f"{where}.data", why)
+            if not isinstance(part.get("text", ""), str):
+                return unreadable(f"{where}.text", "TYPE_STRING", part["text"])
+    return None
+
+
+def has_calls_in_form(said: Said) -> Complaint | None:
+    for index in range(len(said.contents)):
+        for place, part in enumerate(said.parts(index)):
+            for key, held in (("functionCall", "args"), ("functionResponse", "response")):
+                if key not in part:
+                    continue
+                where = f"contents[{index}].parts[{place}].{snake(key)}"
+                name, value = part[key].get("name"), part[key].get(held)
+                if not isinstance(name, str) or not name:
+                    return lacking(f"{where}.name", "Name cannot be empty.")
+                if value is None and key == "functionCall":
+                    continue
+                if not isinstance(value, dict):
+                    return unreadable(f"{where}.{held}", STRUCT, value)
+    return None
+
+
+FIELD_RULES = (
+    has_no_unknown_field,
+    has_contents,
+    has_no_unknown_field_in_contents,
+    thinks_in_one_way,
+)
+PART_RULES = (has_roles, has_parts, has_parts_with_data, has_calls_in_form)

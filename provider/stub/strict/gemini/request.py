@@ -1,0 +1,93 @@
+"""A request to Gemini, as the rules about it read it."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ....catalog.model import gemini_version
+from ....json_value import listed, mapping
+from ..complaint import Complaint
+from ..request import StrictRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+_SNAKE = re.compile(r"_([a-z])")
+_CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+FREE = frozenset({"args", "response", "parametersJsonSchema", "responseJsonSchema", "labels"})
+"""Objects whose keys are the agent's own."""
+NAMED = frozenset({"properties"})
+"""Objects whose keys are the agent's own, and whose values are not."""
+
+
+class Said(StrictRequest):
+    """A request to judge; its keys may be in camel case or in snake case."""
+
+    @cached_property
+    def read(self) -> Mapping[str, Any]:
+        """All of it, with its own keys in camel case."""
+        return mapping(_camel(self.body))
+
+    @cached_property
+    def contents(self) -> list[Mapping[str, Any]]:
+        return [mapping(each) for each in listed(self.read.get("contents"))]
+
+    @property
+    def is_third(self) -> bool:
+        """It goes to a Gemini 3 or later, which wants its signatures back."""
+        return gemini_version(self.route.model) >= (3, 0)
+
+    def parts(self, index: int) -> list[Mapping[str, Any]]:
+        """Return the parts of content *index*; none where it does not exist."""
+        if not 0 <= index < len(self.contents):
+            return []
+        return [mapping(each) for each in listed(self.contents[index].get("parts"))]
+
+    def having(self, index: int, key: str) -> list[Mapping[str, Any]]:
+        """Return what stands under *key* in the parts of content *index*."""
+        return [mapping(part[key]) for part in self.parts(index) if key in part]
+
+    def functions(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Go through all functions that are declared, with their places."""
+        for at, tool in enumerate(listed(self.read.get("tools"))):
+            for place, each in enumerate(listed(mapping(tool).get("functionDeclarations"))):
+                yield f"tools[{at}].function_declarations[{place}]", mapping(each)
+
+
+def _camel(value: object, *, is_named: bool = False) -> object:
+    if isinstance(value, list):
+        return [_camel(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found: dict[str, object] = {}
+    for key, each in value.items():
+        name = key if is_named else _SNAKE.sub(lambda match: match[1].upper(), key)
+        is_free = name in FREE and not is_named
+        found[name] = each if is_free else _camel(each, is_named=name in NAMED and not is_named)
+    return found
+
+
+def snake(name: str) -> str:
+    """Spell *name* as Gemini does in what it complains of."""
+    return _CAMEL.sub(lambda match: "_" + match[1].lower(), name)
+
+
+def unknown(name: str, where: str = "") -> Complaint:
+    """Complain of a field that is none."""
+    place = f" at '{where}'" if where else ""
+    message = f'Invalid JSON payload received. Unknown name "{name}"{place}: Cannot find field.'
+    return Complaint(message=message)
+
+
+def unreadable(where: str, kind: str, value: object) -> Complaint:
+    """Complain of a value that is not of its kind."""
+    shown = f'"{value}"' if isinstance(value, str) else value
+    return Complaint(message=f"Invalid value at '{where}' ({kind}), {shown}")
+
+
+def lacking(where: str, why: str) -> Complaint:
+    """Complain of what is read, but not good."""
+    return Complaint(message=f"* GenerateContentRequest.{where}: {why}\n")

@@ -1,0 +1,246 @@
+"""What Chat Completions refuses of the messages."""
+
+from __future__ import annotations
+
+import re
+
+from ....catalog.model import plain_name
+from ....json_value import listed, string
+from ..anthropic.cache_markers import MOST
+from ..complaint import Complaint
+from .dialects import MESSAGE, mistral_unread
+from .request import Said, invalid, missing, wrong_kind
+
+UNREAD = "Failed to deserialize the JSON body into the target type: "
+PICTURES = frozenset({"image_url", "input_image", "image"})
+_SEEING = {
+    "groq": re.compile(r"llama-4|vision"),
+    "zai": re.compile(r"glm-[\d.]+v"),
+    "openai": re.compile(r"^(?!gpt-3|o1-mini|o3-mini)"),
+    "deepseek": re.compile(r"$^"),
+    "cerebras": re.compile(r"$^"),
+}
+"""What the names of models that see have in them; a vendor that is not here is not asked."""
+MISTRAL_LAST = (
+    "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"
+)
+
+
+def has_objects(said: Said) -> Complaint | None:
+    for index, message in enumerate(said.body["messages"]):
+        if not isinstance(message, dict):
+            return wrong_kind(f"messages[{index}]", "an object", message)
+        if message.get("role") is None:
+            return missing(f"messages[{index}].role")
+    return None
+
+
+def has_known_roles(said: Said) -> Complaint | None:
+    known = said.dialect.roles
+    for index, message in enumerate(said.messages):
+        role = message["role"]
+        if role in known:
+            continue
+        if said.vendor == "deepseek":
+            names = ", ".join(f"`{each}`" for each in known)
+            why = (
+                f"{UNREAD}messages[{index}].role: unknown variant `{role}`, expected one of {names}"
+            )
+            return Complaint(message=why, code="invalid_request_error")
+        if said.vendor == "mistral":
+            tags = ", ".join(map(repr, sorted(known)))
+            why = (
+                f"Input tag {role!r} found using 'role' does not match any of the expected tags: "
+                f"{tags}"
+            )
+            return mistral_unread("union_tag_invalid", f"messages.{index}", why)
+        *others, last = map(repr, known)
+        message_ = (
+            f"Invalid value: {role!r}. Supported values are: {', '.join(others)}, and {last}."
+        )
+        return Complaint(message=message_, param=f"messages[{index}].role", code="invalid_value")
+    return None
+
+
+def has_no_unknown_key(said: Said) -> Complaint | None:
+    """Details of reasoning are OpenRouter's and MiniMax's; the lenient ones refuse no other key."""
+    takes_details = said.vendor in {"openrouter", "minimax"}
+    for index, message in enumerate(said.messages):
+        if "reasoning_details" in message and not takes_details:
+            return said.dialect.unknown(f"messages.{index}.reasoning_details")
+        if said.dialect.known is None:
+            continue
+        known = MESSAGE | (said.dialect.messages if message["role"] == "assistant" else frozenset())
+        extra = sorted(message.keys() - known)
+        if extra:
+            return said.dialect.unknown(f"messages.{index}.{extra[0]}")
+    return None
+
+
+def has_contents(said: Said) -> Complaint | None:
+    for index, message in enumerate(said.messages):
+        content = message.get("content")
+        where = f"messages[{index}].content"
+        if content is None and message["role"] == "assistant":
+            continue
+        if not isinstance(content, str | list):
+            return wrong_kind(where, "one of a string or array of objects", content)
+        if content == [] and said.vendor == "openai":
+            return invalid(where, "empty array. Expected an array with minimum length 1.")
+        for place, part in enumerate(listed(content)):
+            if not isinstance(part, dict):
+                return wrong_kind(f"{where}[{place}]", "an object", part)
+            if not isinstance(part.get("type"), str):
+                return missing(f"{where}[{place}].type")
+    return None
+
+
+def has_strings_where_only_they_are_taken(said: Said) -> Complaint | None:
+    if not said.dialect.is_plain:
+        return None
+    for index, message in enumerate(said.messages):
+        if message["role"] == "user" or not isinstance(message.get("content"), list):
+            continue
+        if said.vendor == "deepseek":
+            why = f"{UNREAD}messages[{index}]: invalid type: sequence, expected a string"
+            return Complaint(message=why, code="invalid_request_error")
+        where = f"messages.{index}.{message['role']}.content"
+        why = f"{where}: value must be a string"
+        return Complaint(message=why, param="validation_error", code="wrong_api_format")
+    return None
+
+
+def has_parts_of_its_role(said: Said) -> Complaint | None:
+    for index, place, part in said.parts():
+        role = string(said.messages[index]["role"])
+        if _is_taken(said, role, part["type"]):
+            continue
+        if part["type"] in PICTURES:
+            why = (
+                f"Invalid 'messages[{index}]'. Image URLs are only allowed for messages with role "
+                f"'user', but this message with role '{role}' contains an image URL."
+            )
+            return Complaint(message=why, param=f"messages[{index}]", code="invalid_value")
+        if said.vendor == "mistral":
+            why = f"Input tag {part['type']!r} found using 'type' does not match any expected tag"
+            return mistral_unread("union_tag_invalid", f"messages.{index}.content.{place}", why)
+        where = f"messages[{index}].content[{place}].type"
+        message = f"Invalid value: '{part['type']}'. Supported values are: 'text' and 'refusal'."
+        return Complaint(message=message, param=where, code="invalid_value")
+    return None
+
+
+def _is_taken(said: Said, role: str, kind: str) -> bool:
+    if kind == "thinking":
+        is_magistral = "magistral" in said.route.model.lower()
+        return said.vendor == "mistral" and is_magistral and role == "assistant"
+    if role == "user":
+        return said.dialect.known is None or kind not in {"refusal", "reasoning", "tool_use"}
+    return kind == "text" or (kind == "refusal" and role == "assistant")
+
+
+def has_pictures_for_those_who_see(said: Said) -> Complaint | None:
+    seeing = _SEEING.get(said.vendor)
+    if seeing is None or seeing.search(plain_name(said.route.model)):
+        return None
+    for index, _, part in said.parts():
+        if part["type"] in PICTURES:
+            return _unseen(said.vendor, index)
+    return None
+
+
+def _unseen(vendor: str, index: int) -> Complaint:
+    if vendor == "deepseek":
+        why = f"{UNREAD}messages[{index}]: unknown variant `image_url`, expected `text`"
+        return Complaint(message=why, code="invalid_request_error")
+    if vendor == "groq":
+        return Complaint(message=f"messages[{index}].content must be a string")
+    if vendor == "cerebras":
+        why = f"messages.{index}.user.content: content type 'image_url' is unsupported"  # made up
+        return Complaint(message=why, param="validation_error", code="wrong_api_format")
+    if vendor == "zai":
+        return Complaint(message="messages.content.type is invalid, expected text", code="1210")
+    message = "Invalid content type. image_url is only supported by certain models."
+    return Complaint(message=message, param=f"messages.[{index}].content.[0].type")
+
+
+def has_known_keys_in_parts(said: Said) -> Complaint | None:
+    """Cache markers are OpenRouter's, on text, and four at most."""
+    marked = 0
+    for index, place, part in said.parts():
+        path = f"messages.{index}.content.{place}.cache_control"
+        if "cache_control" in part and said.dialect.known is not None:
+            return said.dialect.unknown(path)
+        if part.get("cache_control") is None or said.vendor != "openrouter":
+            continue
+        marked += 1
+        if part["type"] != "text":
+            return said.passed_on(Complaint(message=f"{path}: Extra inputs are not permitted"))
+        if not part.get("text"):
+            where = f"messages.{index}.content.{place}.text"
+            why = f"{where}: cache_control cannot be set for empty text blocks"
+            return said.passed_on(Complaint(message=why))
+    if marked > MOST:
+        why = f"A maximum of {MOST} blocks with cache_control may be provided. Found {marked}."
+        return said.passed_on(Complaint(message=why))
+    return None
+
+
+def marks_no_message(said: Said) -> Complaint | None:
+    for index, message in enumerate(said.messages):
+        if said.vendor == "openrouter" and message.get("cache_control") is not None:
+            why = f"messages.{index}.cache_control: cache_control goes on a part of text"  # made up
+            return Complaint(message=why)
+    return None
+
+
+def has_something_to_say(said: Said) -> Complaint | None:
+    for index, message in enumerate(said.messages):
+        if message["role"] != "assistant" or message.get("tool_calls"):
+            continue
+        if message.get("function_call") or message.get("refusal"):
+            continue
+        content = message.get("content")
+        is_empty = not content if said.dialect.is_curt else content is None
+        if is_empty:
+            return said.passed_on(_silent(said.vendor, index))
+    return None
+
+
+def _silent(vendor: str, index: int) -> Complaint:
+    if vendor == "mistral":
+        return Complaint(
+            message="Assistant message must have either content or tool_calls, but not none.",
+            type="invalid_request_assistant_message",
+            code="3240",
+        )
+    if vendor == "moonshot":
+        why = f"the message at position {index} with role 'assistant' must not be empty"
+        return Complaint(message=f"Invalid request: {why}")
+    if vendor == "deepseek":
+        why = "Invalid assistant message: content or tool_calls must be set"
+        return Complaint(message=why, code="invalid_request_error")
+    why = "Invalid value for 'content': expected a string, got null."
+    return Complaint(message=why, param=f"messages.[{index}].content")
+
+
+def ends_with_a_question(said: Said) -> Complaint | None:
+    last = said.messages[-1]
+    if said.vendor != "mistral" or last["role"] != "assistant" or last.get("prefix") is True:
+        return None
+    return Complaint(message=MISTRAL_LAST, type="invalid_request_message_order", code="3230")
+
+
+MESSAGE_RULES = (
+    has_objects,
+    has_known_roles,
+    has_no_unknown_key,
+    has_contents,
+    has_strings_where_only_they_are_taken,
+    has_parts_of_its_role,
+    has_pictures_for_those_who_see,
+    has_known_keys_in_parts,
+    marks_no_message,
+    has_something_to_say,
+    ends_with_a_question,
+)

@@ -1,0 +1,109 @@
+"""What the dialects of Chat Completions refuse of the reasoning that they get back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ....catalog.model import is_kimi_thinking
+from ....json_value import listed, mapping, string
+from ...signature.issuer import Proof
+from ..complaint import Complaint
+from ..deepseek import thinks
+from .request import wrong_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .request import Said
+
+
+def _is_told(said: Said, unless: bool) -> bool:
+    """Say whether the model is to think: as the request says, else as it does by itself."""
+    kind = mapping(said.body.get("thinking")).get("type")
+    return kind != "disabled" if isinstance(kind, str) else unless
+
+
+def keeps_what_deepseek_thought(said: Said) -> Complaint | None:
+    """In a conversation with calls every answer must carry the key; an empty string will do."""
+    if said.vendor != "deepseek" or not _is_told(said, thinks(said.route.model)):
+        return None
+    if not any(True for _ in said.calls()):
+        return None
+    for message in said.messages:
+        if message["role"] == "assistant" and not isinstance(message.get("reasoning_content"), str):
+            why = "The `reasoning_content` in the thinking mode must be passed back to the API."
+            return Complaint(message=why, code="invalid_request_error")
+    return None
+
+
+def keeps_what_kimi_thought(said: Said) -> Complaint | None:
+    """Reports disagree about an empty string; it is refused."""
+    if said.vendor != "moonshot" or not _is_told(said, is_kimi_thinking(said.route.model)):
+        return None
+    for index, message in enumerate(said.messages):
+        if message.get("tool_calls") and not string(message.get("reasoning_content")):
+            why = (
+                "thinking is enabled but reasoning_content is missing in assistant tool call "
+                f"message at index {index}"
+            )
+            return Complaint(message=why)
+    return None
+
+
+def has_details_of_its_own(said: Said) -> Complaint | None:
+    """Each must have been issued on this very route."""
+    if said.vendor != "openrouter":
+        return None
+    for index, message in enumerate(said.messages):
+        details = message.get("reasoning_details")
+        if details is not None and not isinstance(details, list):
+            return wrong_kind(f"messages[{index}].reasoning_details", "an array", details)
+        for place, detail in enumerate(_merged(listed(details))):
+            why = _forged(said, detail)
+            if why is not None:
+                why = f"messages.{index}.content.{place}: {why}"
+                return said.passed_on(Complaint(message=why))
+    return None
+
+
+def _merged(details: list[Any]) -> Iterator[Mapping[str, Any]]:
+    """Put the fragments of one text together, as they were streamed."""
+    running: dict[str, Any] | None = None
+    for each in details:
+        detail = mapping(each)
+        is_text = detail.get("type") == "reasoning.text"
+        if running is not None and is_text and detail.get("index") == running.get("index"):
+            running["text"] = string(running.get("text")) + string(detail.get("text"))
+            running["signature"] = detail.get("signature") or running.get("signature")
+            continue
+        if running is not None:
+            yield running
+        running = dict(detail) if is_text else None
+        if not is_text:
+            yield detail
+    if running is not None:
+        yield running
+
+
+def _forged(said: Said, detail: Mapping[str, Any]) -> str | None:
+    match detail.get("type"):
+        case "reasoning.text":
+            text, signature = string(detail.get("text")), detail.get("signature")
+            if said.issuer.verify(signature, said.route, text) is Proof.VALID:
+                return None
+            return "Invalid `signature` in `thinking` block"
+        case "reasoning.encrypted":
+            if said.issuer.is_own(detail.get("data"), said.route):
+                return None
+            return "Invalid `data` in `redacted_thinking` block"
+        case "reasoning.summary" | "reasoning.server_tool_call":
+            return None
+        case kind:
+            return f"Invalid type of reasoning detail: {kind!r}"  # made up
+
+
+REASONING_RULES = (
+    keeps_what_deepseek_thought,
+    keeps_what_kimi_thought,
+    has_details_of_its_own,
+)

@@ -1,0 +1,1 @@
+"""What OpenAI Responses refuses."""

@@ -1,0 +1,216 @@
+"""What OpenAI Responses refuses of the items of its input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ....json_value import listed, mapping, string
+from ..complaint import Complaint
+from ..openai_chat.request import invalid, missing, too_long, wrong_kind
+from ..openai_chat.settings import wrong_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .request import Said
+
+LONGEST_ID = 64
+ROLES = ("assistant", "system", "developer", "user")
+OWN_TOOLS = frozenset(
+    {
+        *("file_search_call", "computer_call", "computer_call_output", "web_search_call"),
+        *("image_generation_call", "code_interpreter_call", "local_shell_call", "shell_call"),
+        *("local_shell_call_output", "shell_call_output", "apply_patch_call", "mcp_call"),
+        *("apply_patch_call_output", "mcp_list_tools", "mcp_approval_request", "compaction"),
+        *("mcp_approval_response", "custom_tool_call", "custom_tool_call_output"),
+        *("item_reference", "tool_search_call", "tool_search_output", "additional_tools"),
+    }
+)
+"""Items of the provider's own tools: known, and not looked into."""
+
+
+class Form(NamedTuple):
+    """What an item may hold beside its type.
+
+    Args:
+        needs: The keys that must be there.
+        strings: Those of them, and of the others, that are strings.
+        takes: The others.
+    """
+
+    needs: tuple[str, ...]
+    strings: tuple[str, ...]
+    takes: frozenset[str] = frozenset({"id", "status"})
+
+
+# Source: the types of the openai package 3.57, read on 2026-11-29.
+FORMS: Mapping[str, Form] = {
+    "message": Form(("role", "content"), ("role",), frozenset({"id", "status", "phase"})),
+    "function_call": Form(
+        ("call_id", "name", "arguments"),
+        ("call_id", "name", "arguments"),
+        frozenset({"id", "status", "namespace", "caller"}),
+    ),
+    "function_call_output": Form(("call_id", "output"), ("call_id",)),
+    "reasoning": Form(
+        ("summary",), (), frozenset({"id", "status", "content", "encrypted_content"})
+    ),
+}
+PREFIXES: Mapping[str, str] = {
+    "message": "msg",
+    "function_call": "fc",
+    "reasoning": "rs",
+    "custom_tool_call": "ctc",
+    "web_search_call": "ws",
+}
+INPUT_PARTS = ("input_text", "input_image", "input_file")
+OUTPUT_PARTS = ("output_text", "refusal")
+
+
+def has_known_items(said: Said) -> Complaint | None:
+    for index, item in enumerate(listed(said.body.get("input"))):
+        if not isinstance(item, dict):
+            return wrong_kind(f"input[{index}]", "an object", item)
+        kind = said.kind(index)
+        if kind in FORMS or kind in OWN_TOOLS:
+            continue
+        known = ", ".join(map(repr, FORMS))
+        message = f"Invalid value: '{item.get('type')}'. Supported values are: {known}."
+        return Complaint(message=message, param=f"input[{index}]", code="invalid_value")
+    return None
+
+
+def has_whole_items(said: Said) -> Complaint | None:
+    for index, item in enumerate(said.items):
+        form, where = FORMS.get(said.kind(index)), f"input[{index}]"
+        if form is None:
+            continue
+        absent = [key for key in form.needs if item.get(key) is None]
+        if absent:
+            return missing(f"{where}.{absent[0]}")
+        for key in form.strings:
+            if not isinstance(item[key], str):
+                return wrong_kind(f"{where}.{key}", "a string", item[key])
+        extra = sorted(item.keys() - set(form.needs) - form.takes - {"type"})
+        if extra:
+            message = f"Unknown parameter: '{where}.{extra[0]}'."
+            return Complaint(message=message, param=f"{where}.{extra[0]}", code="unknown_parameter")
+    return None
+
+
+def has_messages_in_form(said: Said) -> Complaint | None:
+    for index, item in enumerate(said.items):
+        if said.kind(index) != "message":
+            continue
+        where, content = f"input[{index}]", item["content"]
+        if item["role"] not in ROLES:
+            return _not_among(f"{where}.role", item["role"], ROLES)
+        if not isinstance(content, str | list):
+            return wrong_kind(f"{where}.content", "one of a string or array of objects", content)
+        taken = OUTPUT_PARTS if item["role"] == "assistant" else INPUT_PARTS
+        for place, part in enumerate(listed(content)):
+            if mapping(part).get("type") not in taken:
+                at = f"{where}.content[{place}]"
+                return _not_among(at, mapping(part).get("type"), taken)
+    return None
+
+
+def has_outputs_in_form(said: Said) -> Complaint | None:
+    for index, item in enumerate(said.items):
+        if said.kind(index) != "function_call_output":
+            continue
+        where, output = f"input[{index}].output", item["output"]
+        if not isinstance(output, str | list):
+            return wrong_kind(where, "one of a string or array of objects", output)
+        for place, part in enumerate(listed(output)):
+            if mapping(part).get("type") not in INPUT_PARTS:
+                return _not_among(f"{where}[{place}]", mapping(part).get("type"), INPUT_PARTS)
+    return None
+
+
+def _not_among(where: str, value: object, known: tuple[str, ...]) -> Complaint:
+    *others, last = map(repr, known)
+    supported = f"{', '.join(others)} and {last}"
+    message = f"Invalid value: '{value}'. Supported values are: {supported}."
+    return Complaint(message=message, param=where, code="invalid_value")
+
+
+def has_ids_of_its_kind(said: Said) -> Complaint | None:
+    seen: set[str] = set()
+    for index, item in enumerate(said.items):
+        item_id, prefix = item.get("id"), PREFIXES.get(said.kind(index))
+        where = f"input[{index}].id"
+        if item_id is None or said.kind(index) == "item_reference":
+            continue
+        if not isinstance(item_id, str):
+            return wrong_kind(where, "a string", item_id)
+        if len(item_id) > LONGEST_ID:
+            return too_long(where, LONGEST_ID, len(item_id))
+        if prefix is not None and not item_id.startswith(prefix):
+            message = f"Invalid '{where}': '{item_id}'. Expected an ID that begins with '{prefix}'."
+            return Complaint(message=message, param=where, code="invalid_value")
+        if item_id in seen:
+            why = (
+                f"Duplicate item found with id {item_id}. Remove duplicate items from your input "
+                "and try again."
+            )
+            return Complaint(message=why, param="input")
+        seen.add(item_id)
+    return None
+
+
+def has_call_ids_in_form(said: Said) -> Complaint | None:
+    for index, item in enumerate(said.items):
+        if not said.kind(index).startswith("function_call"):
+            continue
+        where, call_id = f"input[{index}].call_id", item["call_id"]
+        if not call_id:
+            why = (
+                "empty string. Expected a string with minimum length 1, but got an empty string "
+                "instead."
+            )
+            return invalid(where, why, code="empty_string")
+        if len(call_id) > LONGEST_ID:
+            return too_long(where, LONGEST_ID, len(call_id))
+        if said.kind(index) == "function_call":
+            found = wrong_name(item["name"], f"input[{index}].name")
+            if found is not None:
+                return found
+    return None
+
+
+def has_outputs_for_calls(said: Said) -> Complaint | None:
+    """Calls and outputs are told one to one, the call first."""
+    open_: dict[str, None] = {}
+    seen: set[str] = set()
+    for index, item in enumerate(said.items):
+        call_id = string(item.get("call_id"))
+        if said.kind(index) == "function_call":
+            if call_id in seen:
+                return _uncalled(call_id)
+            seen.add(call_id)
+            open_[call_id] = None
+        elif said.kind(index) == "function_call_output":
+            if call_id not in open_ and not (said.continues and call_id not in seen):
+                return _uncalled(call_id)
+            open_.pop(call_id, None)
+    for call_id in open_:
+        message = f"No tool output found for function call {call_id}."
+        return Complaint(message=message, param="input")
+    return None
+
+
+def _uncalled(call_id: str) -> Complaint:
+    message = f"No tool call found for function call output with call_id {call_id}."
+    return Complaint(message=message, param="input")
+
+
+ITEM_RULES = (
+    has_known_items,
+    has_whole_items,
+    has_messages_in_form,
+    has_outputs_in_form,
+    has_ids_of_its_kind,
+    has_call_ids_in_form,
+    has_outputs_for_calls,
+)

@@ -1,0 +1,117 @@
+"""A model's answer as Gemini's ``generateContent``. No clock, no socket.
+
+Source: fixtures/captures/gemini_stream_*.json, and for what is signed
+ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, assert_never
+
+from ...conversation import Reasoning, Text, ToolCall
+from ..signature.gemini import content_of
+from ..vendor_error import error_envelope, to_json
+from .base import Ask, Frame, Streamed, parts_of, pieces_of, signature_of, usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ..answer import ModelAnswer
+    from .base import Counts
+
+STOP = "STOP"
+"""Why a model stops that is done, also when it calls tools."""
+
+
+def stream(answer: ModelAnswer, ask: Ask) -> Streamed:
+    """Spell *answer* as chunks; a call comes whole."""
+    parts = list(_parts(answer, ask, answer.chunk))
+    usage = usage_of(answer, ask)
+    chunks = (
+        _response([part], _usage(usage, number / len(parts)), ask)
+        for number, part in enumerate(parts, start=1)
+    )
+    last = _response([_last(answer, ask)], _usage(usage), ask, answer.stop or STOP)
+    return Streamed(tuple(_data(chunk, is_output=True) for chunk in chunks), (_data(last),))
+
+
+def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+    """Spell *answer* as one response."""
+    size = max(1, len(answer.text), len(answer.reasoning))
+    parts = [*_parts(answer, ask, size), _last(answer, ask)]
+    return _response(parts, _usage(usage_of(answer, ask)), ask, answer.stop or STOP)
+
+
+def error_frames(error: Mapping[str, object], ask: Ask, _sent: int) -> tuple[Frame, ...]:
+    """Spell *error* as it breaks into a stream: JSON over several lines that is no event.
+
+    Source: fixtures/captures/gemini_stream_raw_json_error.json.
+    """
+    body = error_envelope("gemini", error, request_id=ask.id(""))
+    text = json.dumps(body, ensure_ascii=False, indent=2, default=str) + "\n"
+    return (Frame(text.replace("\n", "\r\n").encode(errors="backslashreplace")),)
+
+
+def _data(value: object, *, is_output: bool = False) -> Frame:
+    return Frame(b"data: %s\r\n\r\n" % to_json(value), is_output)
+
+
+def _response(
+    parts: list[dict[str, object]], usage: Mapping[str, object], ask: Ask, stop: str | None = None
+) -> dict[str, object]:
+    candidate: dict[str, object] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+    if stop is not None:
+        candidate["finishReason"] = stop
+    return {
+        "candidates": [candidate],
+        "usageMetadata": usage,
+        "modelVersion": ask.route.model,
+        "responseId": ask.id(""),
+    }
+
+
+def _parts(answer: ModelAnswer, ask: Ask, size: int) -> Iterator[dict[str, object]]:
+    """Spell the parts, their text in pieces of *size*; of all calls the first is signed."""
+    is_signed = False
+    for part in parts_of(answer, ask):
+        match part:
+            case Text():
+                for piece in pieces_of(part.text, size):
+                    yield {"text": piece}
+            case Reasoning():
+                for piece in pieces_of(part.text, size):
+                    yield {"text": piece, "thought": True}
+            case ToolCall():
+                call = {"name": part.name, "args": part.input, "id": part.id}
+                spelled: dict[str, object] = {"functionCall": call}
+                yield spelled if is_signed else {**spelled, **_signed(answer, ask, spelled)}
+                is_signed = True
+            case _:
+                assert_never(part)
+
+
+def _last(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+    """The empty part at the end, which carries the signature of a text."""
+    is_text = bool(answer.text) and not answer.tool_calls
+    return {"text": "", **(_signed(answer, ask, {"text": answer.text}) if is_text else {})}
+
+
+def _signed(answer: ModelAnswer, ask: Ask, part: Mapping[str, object]) -> dict[str, str]:
+    """What a signature adds to *part*; an answer is signed without any readable thinking too."""
+    signature = signature_of(answer, ask, content_of(part))
+    return {"thoughtSignature": signature} if signature else {}
+
+
+def _usage(usage: Counts, share: float = 1.0) -> dict[str, object]:
+    """Count what came so far, which is a *share* of the output; what is none is left out."""
+    output = int(usage.output * share)
+    thoughts = min(usage.reasoning, output)
+    counts = {
+        "promptTokenCount": usage.prompt,
+        "candidatesTokenCount": output - thoughts,
+        "thoughtsTokenCount": thoughts,
+        "cachedContentTokenCount": usage.cache_read,
+        "totalTokenCount": usage.prompt + output,
+    }
+    return {name: count for name, count in counts.items() if count}

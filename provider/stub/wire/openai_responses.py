@@ -1,0 +1,190 @@
+"""A model's answer as OpenAI Responses. No clock, no socket.
+
+Source: fixtures/captures/responses_*.json, and for the parts of items the types of the openai
+package 3.57, read on 2026-11-29.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, assert_never
+
+from ...conversation import ModelPart, Reasoning, Text, ToolCall
+from .base import CREATED, Ask, Frame, Streamed, arguments_of, event, parts_of, pieces_of, usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ..answer import ModelAnswer
+
+COMPLETED = "completed"
+
+EMPTY: Mapping[str, object] = {"summary": [], "content": [], "arguments": ""}
+"""What an item has yet to say when it is announced."""
+
+
+class _Event(NamedTuple):
+    """One event that does not know its place yet."""
+
+    kind: str
+    fields: Mapping[str, object]
+    is_output: bool = False
+
+    def frame(self, number: int) -> Frame:
+        """Write it as event *number* of its stream, counted from 0."""
+        numbered = {**self.fields, "sequence_number": number}
+        return event(f"response.{self.kind}", is_output=self.is_output, **numbered)
+
+
+def stream(answer: ModelAnswer, ask: Ask) -> Streamed:
+    """Spell *answer* as events."""
+    events = [*_opening(ask), *_items(answer, ask)]
+    response = whole(answer, ask)
+    last = _Event(str(response["status"]), {"response": response})
+    return Streamed(
+        tuple(each.frame(number) for number, each in enumerate(events)),
+        (last.frame(len(events)),),
+    )
+
+
+def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+    """Spell *answer* as one response; a reason to stop that is not its own makes it incomplete."""
+    reason = answer.stop or COMPLETED
+    status, details = COMPLETED, None
+    if reason != COMPLETED:
+        status, details = "incomplete", {"reason": reason}
+    return {
+        **_response(status, ask),
+        "incomplete_details": details,
+        "output": _spelled(parts_of(answer, ask), ask),
+        "usage": _usage(answer, ask),
+    }
+
+
+def error_frames(error: Mapping[str, object], ask: Ask, sent: int) -> tuple[Frame, ...]:
+    """Spell *error* as the event that ends a stream; its type stands in for a code."""
+    code = error.get("code") or error.get("type")
+    told = {**error, "code": code} if code else error
+    response = {**_response("failed", ask), "error": told}
+    return (_Event("failed", {"response": response}).frame(sent),)
+
+
+def _response(status: str, ask: Ask) -> dict[str, object]:
+    return {
+        "id": ask.id("resp_"),
+        "object": "response",
+        "created_at": CREATED,
+        "status": status,
+        "error": None,
+        "incomplete_details": None,
+        "model": ask.route.model,
+        "output": [],
+        "usage": None,
+        "store": ask.body.get("store") is not False,
+    }
+
+
+def _opening(ask: Ask) -> Iterator[_Event]:
+    for kind in ("created", "in_progress"):
+        yield _Event(kind, {"response": _response("in_progress", ask)})
+
+
+def _items(answer: ModelAnswer, ask: Ask) -> Iterator[_Event]:
+    parts = parts_of(answer, ask)
+    for index, (part, item) in enumerate(zip(parts, _spelled(parts, ask), strict=True)):
+        yield _Event("output_item.added", {"output_index": index, "item": _begun(item)})
+        at = {"item_id": item["id"], "output_index": index}
+        yield from _deltas(part, at, answer.chunk)
+        yield _Event("output_item.done", {"output_index": index, "item": item})
+
+
+def _spelled(parts: list[ModelPart], ask: Ask) -> list[dict[str, object]]:
+    """Spell *parts* as items; the id of one that follows reasoning is bound to it."""
+    is_after = any(isinstance(part, Reasoning) for part in parts)
+    return [_item(part, index, ask, is_after) for index, part in enumerate(parts)]
+
+
+def _item(part: ModelPart, index: int, ask: Ask, is_after: bool) -> dict[str, object]:
+    match part:
+        case Text():
+            item_id = ask.item_id("msg", index, is_after=is_after)
+            kind = {"id": item_id, "type": "message", "role": "assistant"}
+            return {**kind, "status": COMPLETED, "content": [_output_text(part.text)]}
+        case Reasoning():
+            return {
+                "id": ask.item_id("rs", index),
+                "type": "reasoning",
+                "summary": [_summary_text(part.text)] if part.text else [],
+                "encrypted_content": part.signature,
+                "status": COMPLETED,
+            }
+        case ToolCall():
+            return {
+                "id": ask.item_id("fc", index, is_after=is_after),
+                "type": "function_call",
+                "status": COMPLETED,
+                "call_id": part.id,
+                "name": part.name,
+                "arguments": arguments_of(part),
+            }
+        case _:
+            assert_never(part)
+
+
+def _begun(item: Mapping[str, object]) -> dict[str, object]:
+    """Say what is told of *item* at first: nothing but half of its encrypted content."""
+    empty = {key: value for key, value in EMPTY.items() if key in item}
+    begun = {**item, **empty, "status": "in_progress"}
+    encrypted = item.get("encrypted_content")
+    if isinstance(encrypted, str):
+        begun["encrypted_content"] = encrypted[: len(encrypted) // 2]
+    return begun
+
+
+def _deltas(part: ModelPart, at: Mapping[str, object], size: int) -> Iterator[_Event]:
+    match part:
+        case Text():
+            at = {**at, "content_index": 0}
+            yield _Event("content_part.added", {**at, "part": _output_text("")})
+            yield from _told("output_text", at, "text", part.text, size)
+            yield _Event("content_part.done", {**at, "part": _output_text(part.text)})
+        case Reasoning(text=""):
+            pass
+        case Reasoning():
+            at = {**at, "summary_index": 0}
+            yield _Event("reasoning_summary_part.added", {**at, "part": _summary_text("")})
+            yield from _told("reasoning_summary_text", at, "text", part.text, size)
+            done = {**at, "part": _summary_text(part.text)}
+            yield _Event("reasoning_summary_part.done", done)
+        case ToolCall():
+            told = arguments_of(part)
+            yield from _told("function_call_arguments", at, "arguments", told, size)
+        case _:
+            assert_never(part)
+
+
+def _told(stem: str, at: Mapping[str, object], name: str, text: str, size: int) -> Iterator[_Event]:
+    """Tell *text* in pieces, and then again as a whole under *name*."""
+    for piece in pieces_of(text, size):
+        yield _Event(f"{stem}.delta", {**at, "delta": piece}, is_output=True)
+    yield _Event(f"{stem}.done", {**at, name: text})
+
+
+def _output_text(text: str) -> dict[str, object]:
+    return {"type": "output_text", "annotations": [], "text": text}
+
+
+def _summary_text(text: str) -> dict[str, object]:
+    return {"type": "summary_text", "text": text}
+
+
+def _usage(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+    """Count the cached tokens among the input's, as this wire does."""
+    usage = usage_of(answer, ask)
+    cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
+    return {
+        "input_tokens": usage.prompt,
+        "input_tokens_details": cached,
+        "output_tokens": usage.output,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+        "total_tokens": usage.prompt + usage.output,
+    }

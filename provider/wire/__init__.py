@@ -1,0 +1,1 @@
+"""The four wires: what each is asked with, and what its stream means."""

@@ -1,0 +1,282 @@
+"""Anthropic Messages: what the stream means.
+
+Source: docs.claude.com/en/api/messages-streaming and platform.claude.com/docs/en/api/errors, read
+on 2026-11-29; captures anthropic_*, facade_*, framing_*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from ...classify.classify import has_error_object
+from ...classify.fact_lookup import kind_of_stop
+from ...conversation import Part, Reasoning, Text, ToolCall
+from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
+from ...json_value import mapping, read_arguments, string
+from .. import stream_error as verdict
+from ..base_decoder import BaseDecoder
+from ..event_template import Template
+from ..protocol import new_call_id
+from ..seen_calls import ToldCalls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...catalog.catalog import Provider
+
+_NOTHING: tuple[Delta, ...] = ()
+_SHOWN: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
+    "text": TextDelta,
+    "thinking": ReasoningDelta,
+}
+_CUT = frozenset({"max_tokens", "pause_turn"})
+"""The words for an end that leaves something out, so that a call may lack its arguments."""
+
+
+@dataclass(slots=True)
+class _Block:
+    """One content block while it comes."""
+
+    kind: str
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+    signature: list[str] = field(default_factory=list)
+    redacted: str | None = None
+    input: dict[str, Any] | None = None
+    is_closed: bool = False
+    is_told: bool = False
+    shown: type[TextDelta] | type[ReasoningDelta] = TextDelta
+
+    def add(self, text: object) -> Sequence[Delta]:
+        """Take a further piece of text or thinking, and show it."""
+        if not text or not isinstance(text, str):
+            return _NOTHING
+        self.pieces.append(text)
+        return (self.shown(text),)
+
+    def part(self) -> Part | None:
+        """Return what came of it; None where that is nothing that can be kept."""
+        text = "" if self.kind == "tool_use" else "".join(self.pieces)
+        if self.kind == "text":
+            return Text(text) if text else None
+        if self.kind == "tool_use":
+            if self.input is None or not self.is_closed:
+                return None
+            return ToolCall(self.id, self.name, self.input)
+        if not self.is_closed:
+            return Reasoning(text, complete=False)
+        signature = "".join(self.signature) or None
+        if not (text or signature or self.redacted):
+            return None
+        return Reasoning(text, signature=signature, redacted=self.redacted)
+
+    def close(self, *, is_over: bool = False) -> Sequence[Delta]:
+        """Take note that nothing more comes of it; tell of a call as soon as it has arguments.
+
+        Args:
+            is_over: The answer is at its end, and not cut: a call of whose arguments nothing
+                came has none. Before, they may be what is cut off, though the block was closed.
+        """
+        self.is_closed = True
+        if self.kind != "tool_use" or self.is_told:
+            return _NOTHING
+        text = "".join(self.pieces)
+        if text and not text.isspace():
+            self.input = read_arguments(text)
+        elif is_over and self.input is None:
+            self.input = {}
+        if self.input is None:
+            return _NOTHING
+        self.is_told = True
+        return (ToolCallEnded(self.id, self.name, self.input),)
+
+
+class Decoder(BaseDecoder):
+    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+
+    def __init__(self, provider: Provider) -> None:
+        super().__init__(provider)
+        self._order: list[_Block] = []
+        self._told = ToldCalls()
+        self._at: dict[object, _Block] = {}
+        self._growing: tuple[_Block, Template] | None = None  # what takes the deltas of late
+        self._stop: str | None = None
+        self._detail = ""
+
+    @property
+    def stop(self) -> str | None:
+        """Why the model stopped, in the provider's own word; None while it has not."""
+        return self._stop
+
+    @property
+    def parts(self) -> list[Part]:
+        """What came so far; a block is finished when its own end came."""
+        parts = (block.part() for block in self._order)
+        return [part for part in parts if part is not None]
+
+    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
+        """Read one event; its type is taken from the data, and from its name where that has none.
+
+        Raises:
+            ProviderError: It is an error, or cannot be read.
+        """
+        if self._growing is not None:
+            block, template = self._growing
+            text = template.text_of(data)
+            if text:  # nearly every event
+                block.pieces.append(text)
+                return (block.shown(text),)
+        try:
+            value = from_json(data)
+        except ValueError:
+            value = self._reread(data)
+        try:
+            kind = value.get("type") or event.decode("utf-8", "replace")
+            if kind == "content_block_delta":
+                return self._delta(value.get("index"), value["delta"], data)
+            return self._other(kind, value)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise verdict.odd(value, error, provider=self._provider, wire="anthropic") from error
+
+    def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
+        """Judge the stream where the body ended.
+
+        A clean end after the word for why the model stopped is whole as well, though the
+        terminal marker is missing: all content came before it.
+
+        Raises:
+            ProviderError: The stream is not whole, or means failure.
+        """
+        if not (self.is_done or (is_clean and self._stop)):
+            raise verdict.truncated()
+        kind = kind_of_stop(self._stop, provider=self._provider, wire="anthropic")
+        if kind is not None:
+            raise verdict.failed_stop(kind, self._stop or "", self._detail)
+        calls = [block for block in self._order if block.kind == "tool_use"]
+        is_over = self._stop not in _CUT
+        deltas = [delta for call in calls for delta in self._close(call, is_over=is_over)]
+        if is_over:
+            for call in calls:
+                if call.input is None:
+                    raise verdict.malformed_call(call.name)
+            if not any(isinstance(part, Text | ToolCall) for part in self.parts):
+                raise verdict.empty(self._stop)
+        return deltas
+
+    def _take_done(self) -> None:
+        """Heed it not: some facades end like this, and this wire has a word of its own."""
+
+    def _delta(self, index: object, delta: dict[str, Any], data: bytes) -> Sequence[Delta]:
+        kind = string(delta.get("type")).removesuffix("_delta")
+        block = self._at.get(index)
+        if kind in _SHOWN:
+            if block is None or block.is_closed:
+                # A facade may announce no block, or give all of them one index.
+                block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
+            if block.kind == kind:
+                return self._grow(block, delta[kind], data)
+            self.unshown += 1  # of a block that we do not keep
+            return _NOTHING
+        if block is None:
+            return _NOTHING
+        if kind == "input_json" and block.kind == "tool_use":
+            self._unshown(block.pieces, delta["partial_json"])
+        elif kind == "signature" and block.kind == "thinking":
+            self._unshown(block.signature, delta["signature"])
+        else:
+            self.unshown += 1
+        return _NOTHING
+
+    def _grow(self, block: _Block, text: object, data: bytes) -> Sequence[Delta]:
+        """Add *text* to *block*, and note in what form it came."""
+        if self._growing is None or self._growing[0] is not block:
+            self._growing = block, Template(lambda value: value["delta"][block.kind])
+        if isinstance(text, str):
+            self._growing[1].learn(data, text)
+        return block.add(text)
+
+    def _unshown(self, pieces: list[str], text: object) -> None:
+        if text and isinstance(text, str):
+            pieces.append(text)
+            self.unshown += 1
+
+    def _other(self, kind: str, value: dict[str, Any]) -> Sequence[Delta]:
+        self._growing = None
+        if kind == "content_block_start":
+            return self._start(value.get("index"), value["content_block"])
+        if kind == "content_block_stop":
+            block = self._at.get(value.get("index"))
+            return _NOTHING if block is None else self._close(block)
+        if kind == "message_delta":
+            self._note_stop(value)
+        elif kind == "message_stop":
+            self.is_done = True
+        elif kind == "message_start":
+            message = mapping(value.get("message"))
+            self.model = string(message.get("model")) or None
+            self._count(mapping(message.get("usage")))
+        elif kind == "error" or has_error_object(value):
+            raise verdict.error_event(value, provider=self._provider, wire="anthropic")
+        return _NOTHING
+
+    def _start(self, index: object, content: dict[str, Any]) -> Sequence[Delta]:
+        kind = string(content.get("type"))
+        if kind == "tool_use":
+            call = _Block(kind, string(content.get("id")) or new_call_id(), content["name"])
+            call.input = dict(mapping(content.get("input"))) or None
+            self._open(index, call)
+            return (ToolCallStarted(call.id, call.name),)
+        if kind == "redacted_thinking":
+            self._open(index, _Block("thinking", redacted=content["data"]))
+            self.unshown += 1
+            return _NOTHING
+        if kind not in _SHOWN:
+            self._at[index] = _Block("skipped")
+            self.unshown += 1
+            return _NOTHING
+        block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
+        self._unshown(block.signature, content.get("signature"))
+        return block.add(content.get(kind))
+
+    def _close(self, block: _Block, *, is_over: bool = False) -> Sequence[Delta]:
+        """Close *block*; a call that comes whole a second time is not another one."""
+        deltas = block.close(is_over=is_over)
+        if not deltas or block.input is None:
+            return deltas
+        if self._told.repeats(block.id, block.name, block.input):
+            self._order = [other for other in self._order if other is not block]
+            return _NOTHING
+        return deltas
+
+    def _open(self, index: object, block: _Block) -> _Block:
+        self._at[index] = block
+        self._order.append(block)
+        return block
+
+    def _note_stop(self, value: dict[str, Any]) -> None:
+        delta = mapping(value.get("delta"))
+        stop = string(delta.get("stop_reason"))
+        self.ends += bool(stop)
+        self._stop = stop or self._stop
+        details = mapping(delta.get("stop_details"))
+        said = (string(details.get(name)) for name in ("category", "explanation"))
+        self._detail = ", ".join(text for text in said if text) or self._detail
+        self._count(mapping(value.get("usage")))
+
+    def _count(self, usage: Any) -> None:
+        """Take the larger number: facades give the input at the start only, or at the end only."""
+        mine = self.usage
+        mine.input = _larger(mine.input, usage.get("input_tokens"))
+        mine.output = _larger(mine.output, usage.get("output_tokens"))
+        mine.cache_read = _larger(mine.cache_read, usage.get("cache_read_input_tokens"))
+        mine.cache_write = _larger(mine.cache_write, usage.get("cache_creation_input_tokens"))
+
+
+def _larger(known: int | None, said: object) -> int | None:
+    if not isinstance(said, int):
+        return known
+    return said if known is None else max(known, said)

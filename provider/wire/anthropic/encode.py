@@ -1,0 +1,244 @@
+"""Anthropic Messages: what we send.
+
+Source: platform.claude.com/docs/en/api/messages, platform.claude.com/docs/en/build-with-claude
+(thinking, tool use, vision) and the types of the anthropic package 2.14, read on 2026-11-29.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...catalog.model import is_kimi_by_effort
+from ...conversation import Image, Message, Reasoning, Text, ToolCall
+from ...handover.tool_name import name_there
+from ..cache_markers import mark_anthropic
+from ..effort import nearest_effort
+from ..schema.object_root import object_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...conversation import Effort, Output, Part, ToolSpec
+    from ...handover.handover import Handover
+    from ...handover.target import Target
+
+VERSION = "2023-06-01"
+"""The version that facades speak as well."""
+DEFAULT_MAX_TOKENS = 4096
+HOTTEST = 1.0
+
+EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
+EARLIER: tuple[Effort, ...] = ("low", "medium", "high", "max")
+"""What Claude 4.6 takes. Source: platform.claude.com/docs/en/build-with-claude/effort."""
+KIMI: tuple[Effort, ...] = ("low", "high", "max")
+"""What Kimi K3 takes. Source: platform.moonshot.ai (its Anthropic API)."""
+BUDGETS: Mapping[str, int] = {
+    "minimal": 1024,
+    "low": 2048,
+    "medium": 8192,
+    "high": 16384,
+    "xhigh": 24576,
+    "max": 32768,
+}
+"""Tokens to think with, of each effort; never more than half of the longest answer."""
+_LEAST_BUDGET = 1024
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """Name the headers that this wire needs; without *key* none that proves who we are."""
+    version = {"anthropic-version": VERSION}
+    return version if key is None else {"x-api-key": key, **version}
+
+
+def path(_target: Target) -> str:
+    """Return what is appended to the provider's base URL."""
+    return "/v1/messages"
+
+
+def encode(handover: Handover) -> dict[str, Any]:
+    """Build the body of a request; what it cannot say is noted in *handover*."""
+    target = handover.target
+    max_tokens = _max_tokens(handover)
+    thinking = _thinking(handover, max_tokens)
+    thinks = bool(thinking) and thinking.get("thinking") != {"type": "disabled"}
+    body: dict[str, Any] = {"model": target.route.model, "max_tokens": max_tokens, "stream": True}
+    if handover.system:
+        body["system"] = [_text(text) for text in handover.system]
+    body["messages"] = _messages(_shown(handover, thinking, thinks=thinks))
+    if handover.tools:
+        body["tools"] = [_tool(tool) for tool in handover.tools]
+        body |= _tool_choice(handover, thinks=thinks)
+    body |= thinking
+    if target.takes_sampling and not thinks:
+        body |= _sampling(handover)
+    for name in target.omitted:
+        body.pop(name, None)
+    if "cache_control" not in target.omitted:
+        mark_anthropic(body, most=target.markers)
+    return body
+
+
+def _max_tokens(handover: Handover) -> int:
+    return handover.target.longest(handover.settings.max_output_tokens or DEFAULT_MAX_TOKENS)
+
+
+def _sampling(handover: Handover) -> dict[str, float]:
+    temperature, top_p = handover.settings.temperature, handover.settings.top_p
+    if temperature is not None and temperature > HOTTEST:
+        handover.note("changed", f"temperature {temperature} to {HOTTEST}", "it is the highest")
+        temperature = HOTTEST
+    if temperature is not None and not handover.target.takes_both:
+        top_p = None
+    asked = {"temperature": temperature, "top_p": top_p}
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
+    """Return the parameters that ask for thinking, or for none; nothing leaves it to the model."""
+    target, effort = handover.target, handover.settings.reasoning
+    asked: dict[str, Any] = {}
+    if effort is None or target.thinking == "none":
+        return asked
+    if effort == "none":
+        if target.can_be_silenced:
+            asked["thinking"] = {"type": "disabled"}
+    elif target.thinking == "adaptive":
+        asked["thinking"] = {"type": "adaptive"}
+        asked["output_config"] = {"effort": nearest_effort(effort, _efforts(target))}
+    elif (budget := min(BUDGETS[effort], max_tokens // 2)) < _LEAST_BUDGET:
+        handover.note("dropped", "thinking", f"max_tokens of {max_tokens} leaves no room for it")
+    elif _goes_on_without(handover):
+        handover.note("dropped", "thinking", "the answer that goes on did not begin with it")
+    else:
+        asked["thinking"] = {"type": "enabled", "budget_tokens": budget}
+    return {name: value for name, value in asked.items() if name not in target.omitted}
+
+
+def _efforts(target: Target) -> Sequence[Effort]:
+    """Return the efforts that the model takes; those that take sampling came before ``xhigh``."""
+    if is_kimi_by_effort(target.route.model):
+        return KIMI
+    return EARLIER if target.takes_sampling else EFFORTS
+
+
+def _goes_on_without(handover: Handover) -> bool:
+    """Say whether results of tools come last, for an answer that did not begin with thinking.
+
+    All steps since the user spoke are one answer, and its first must begin with thinking: with a
+    budget a model thinks before the first step alone. A later step that lacks it must be the
+    model's own. Where the user spoke right after results, either step may be taken for the first.
+    """
+    messages, route = handover.messages, handover.target.route
+    for index in range(len(messages) - 1, -1, -1):
+        message, before = messages[index], messages[index - 1] if index else None
+        if message.role != "assistant":
+            if before is None or (before.role == "assistant" and not before.has_calls):
+                return False
+        elif isinstance(message.parts[0], Reasoning):
+            continue
+        elif message.route != route or before is None or before.role != "assistant":
+            return True
+    return False
+
+
+def _shown(handover: Handover, thinking: Mapping[str, Any], *, thinks: bool) -> Sequence[Message]:
+    """Return the messages with what may be shown of them.
+
+    While thinking is off none may stand in the answer that goes on, and any before it is ignored.
+    """
+    target, messages = handover.target, handover.messages
+    is_off = not thinks and ("thinking" in thinking or target.thinking != "adaptive")
+    if not is_off or target.missing_reasoning is not None or not any(map(_has_thinking, messages)):
+        return messages
+    handover.note("dropped", "reasoning", "thinking is off, and then none may be shown")
+    return [
+        Message(message.role, [part for part in message.parts if not isinstance(part, Reasoning)])
+        for message in messages
+    ]
+
+
+def _has_thinking(message: Message) -> bool:
+    return any(isinstance(part, Reasoning) for part in message.parts)
+
+
+def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Spell the messages; neighbours of one role become one, and results come first."""
+    encoded: list[dict[str, Any]] = []
+    for message in messages:
+        _add(encoded, message.role, [_block(part) for part in message.parts])
+        if calls := [part for part in message.parts if isinstance(part, ToolCall)]:
+            _add(encoded, "user", [_result(call) for call in calls])
+    return encoded
+
+
+def _add(encoded: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:
+    if content and encoded and encoded[-1]["role"] == role:
+        encoded[-1]["content"] += content
+    elif content:
+        encoded.append({"role": role, "content": content})
+
+
+def _block(part: Part) -> dict[str, Any]:
+    match part:
+        case Text():
+            return _text(part.text)
+        case Image():
+            source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+            return {"type": "image", "source": source}
+        case ToolCall():
+            return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.input}
+        case Reasoning(redacted=str(data)):
+            return {"type": "redacted_thinking", "data": data}
+        case Reasoning():
+            return {"type": "thinking", "thinking": part.text, "signature": part.signature or ""}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _result(call: ToolCall) -> dict[str, Any]:
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id}
+    content = _content(call.output)
+    if content:
+        result["content"] = content
+    if call.is_error:
+        result["is_error"] = True
+    return result
+
+
+def _content(output: Output | None) -> str | list[dict[str, Any]]:
+    """Return what a tool said; nothing for a text in which there is nothing, which is refused."""
+    if output is None or isinstance(output, str):
+        return "" if output is None or output.isspace() else output
+    return [_block(part) for part in output]
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    described = {"description": tool.description} if tool.description else {}
+    return {"name": tool.name, **described, "input_schema": object_schema(tool.input_schema)}
+
+
+def _tool_choice(handover: Handover, *, thinks: bool) -> dict[str, dict[str, Any]]:
+    """Return the choice of tools, if anything is to be said of it."""
+    target, settings = handover.target, handover.settings
+    choice = _choice(handover)
+    if choice["type"] in ("any", "tool") and (thinks or not target.can_be_forced):
+        why = "it thinks, and then none can be forced" if thinks else "this model cannot be forced"
+        handover.note("changed", f"tool_choice {settings.tool_choice!r} to 'auto'", why)
+        choice = {"type": "auto"}
+    if settings.parallel_tool_calls is False and choice["type"] != "none":
+        choice["disable_parallel_tool_use"] = True
+    is_default = choice == {"type": "auto"} and settings.tool_choice is None
+    return {} if is_default else {"tool_choice": choice}
+
+
+def _choice(handover: Handover) -> dict[str, Any]:
+    """Return what was asked for, in the words of this wire."""
+    asked = handover.settings.tool_choice
+    match asked:
+        case None | "auto" | "none":
+            return {"type": asked or "auto"}
+        case "required":
+            return {"type": "any"}
+    return {"type": "tool", "name": name_there(asked, handover.renamed)}

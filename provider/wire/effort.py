@@ -1,0 +1,74 @@
+"""How much a model can be asked to think, and what stands for an effort that it does not take.
+
+Source: developers.openai.com/api/docs/guides/reasoning and the pages of its models, with what the
+API itself answered in github.com/openai/openai-agents-python/issues/2089 (gpt-5.1) and
+github.com/anomalyco/opencode/issues/36141 (gpt-5.6); console.groq.com/docs/reasoning and
+inference-docs.cerebras.ai (gpt-oss); api-docs.deepseek.com/guides/thinking_mode. Read on
+2026-11-30.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, get_args
+
+from ..catalog.model import plain_name
+from ..conversation import Effort
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_ORDER: tuple[Effort, ...] = get_args(Effort)
+
+USUAL: tuple[Effort, ...] = ("low", "medium", "high")
+"""What gpt-oss takes, and the first models of OpenAI's that reason."""
+
+DEEPSEEK: Mapping[Effort, Effort] = MappingProxyType(
+    {
+        "minimal": "low",
+        "low": "low",
+        "medium": "high",
+        "high": "high",
+        "xhigh": "high",
+        "max": "max",
+    }
+)
+"""What DeepSeek makes of each effort, of which it names three; for none it has a switch."""
+
+_OPENAI: tuple[tuple[re.Pattern[str], tuple[Effort, ...]], ...] = tuple(
+    (re.compile(pattern), taken)
+    for pattern, taken in (
+        (r"gpt-5(?:\.\d+)?-chat", ()),
+        (r"gpt-5-pro", ("high",)),
+        (r"gpt-5\.\d+-pro", ("medium", "high", "xhigh")),
+        (r"gpt-5\.(?:1-codex-max|[2-5]-codex)", (*USUAL, "xhigh")),
+        (r"gpt-5(?:\.1)?-codex|codex|gpt-oss|o\d", USUAL),
+        (r"gpt-5(?![.\d])", ("minimal", *USUAL)),
+        (r"gpt-5\.1(?!\d)", ("none", *USUAL)),
+        (r"gpt-5\.[2-5](?!\d)", ("none", *USUAL, "xhigh")),
+    )
+)
+_OPENAI_NEWEST: tuple[Effort, ...] = ("none", *USUAL, "xhigh", "max")
+
+
+def openai_efforts(model: str) -> Sequence[Effort]:
+    """Say which efforts *model* of OpenAI's takes, least first; one not known is the newest."""
+    name = plain_name(model)
+    return next((taken for pattern, taken in _OPENAI if pattern.match(name)), _OPENAI_NEWEST)
+
+
+def nearest_effort(asked: Effort, taken: Sequence[Effort]) -> Effort | None:
+    """Return the effort of *taken* that comes nearest to *asked*, rather below it than above.
+
+    One that asks for any thinking is never put as none.
+
+    Args:
+        taken: Least first. Where it is empty, so is the answer.
+    """
+    if asked in taken:
+        return asked
+    thinking = [effort for effort in taken if effort != "none"]
+    most = _ORDER.index(asked)
+    below = [effort for effort in thinking if _ORDER.index(effort) < most]
+    return next(iter(below[-1:] or thinking), None)

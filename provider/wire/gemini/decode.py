@@ -1,0 +1,243 @@
+"""Gemini's ``streamGenerateContent``: what the stream means.
+
+Source: ai.google.dev/api/generate-content and /gemini-api/docs/thought-signatures, the types of
+the google-genai package 2.34, and gemini-cli (packages/core/src/core/geminiChat.ts), read on
+2026-11-29; captures gemini_stream_*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from ...classify.classify import has_error_object
+from ...classify.fact_lookup import kind_of_stop
+from ...conversation import Part, Reasoning, Text, ToolCall, Usage
+from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
+from ...failure import FailureKind
+from ...json_value import integer, mapping, read_arguments, string
+from .. import stream_error as verdict
+from ..base_decoder import BaseDecoder
+from ..protocol import new_call_id
+from ..seen_calls import ToldCalls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ...catalog.catalog import Provider
+
+_NOTHING: tuple[Delta, ...] = ()
+_CUT = "MAX_TOKENS"
+_UNSPECIFIED = frozenset({"", "FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED"})
+
+
+@dataclass(slots=True)
+class _Run:
+    """Text or thinking over several chunks; a signature ends it, for it may not move."""
+
+    is_thought: bool
+    pieces: list[str] = field(default_factory=list)
+    signature: str | None = None
+
+    def part(self, *, complete: bool) -> Part:
+        text = "".join(self.pieces)
+        if self.is_thought:
+            return Reasoning(text, signature=self.signature, complete=complete)
+        return Text(text, signature=self.signature)
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call, which comes whole."""
+
+    id: str
+    name: str
+    input: dict[str, Any]
+    signature: str | None
+
+    def part(self, *, complete: bool) -> Part:
+        return ToolCall(self.id, self.name, self.input, signature=self.signature)
+
+
+class Decoder(BaseDecoder):
+    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+
+    def __init__(self, provider: Provider) -> None:
+        super().__init__(provider)
+        self._order: list[_Run | _Call] = []
+        self._told = ToldCalls()
+        self._unread: list[str] = []  # names of calls whose arguments cannot be read
+        self._finish: str | None = None
+        self._blocked: str | None = None
+        self._detail = ""
+
+    @property
+    def stop(self) -> str | None:
+        """Why the model stopped, or why the prompt was blocked, in the provider's own word."""
+        return self._finish or self._blocked
+
+    @property
+    def parts(self) -> list[Part]:
+        """What came so far, in the order and with the signatures in which it came.
+
+        Thinking is finished when its signature or something else follows it.
+        """
+        last = len(self._order) - 1 if self._finish is None else None
+        return [
+            entry.part(complete=index != last or entry.signature is not None)
+            for index, entry in enumerate(self._order)
+        ]
+
+    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
+        """Read one event; an array in it is read as that many events.
+
+        Raises:
+            ProviderError: It is an error, or cannot be read.
+        """
+        try:
+            value = from_json(data)
+        except ValueError:
+            value = self._reread(data)
+        try:
+            if isinstance(value, list):
+                return [delta for entry in value for delta in self._chunk(entry, event)]
+            return self._chunk(value, event)
+        except (AttributeError, KeyError, TypeError, IndexError) as error:
+            raise verdict.odd(value, error, provider=self._provider, wire="gemini") from error
+
+    def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
+        """Judge the stream where the body ended, however it did.
+
+        Raises:
+            ProviderError: The stream is not whole, or means failure.
+        """
+        if self._finish is None:
+            if self._blocked is None:
+                raise verdict.truncated()
+            raise verdict.failed_stop(FailureKind.CONTENT_FILTER, self._blocked, self._detail)
+        kind = self._kind()
+        if kind is not None:
+            raise verdict.failed_stop(kind, self._finish, self._detail)
+        if self._finish != _CUT:
+            if self._unread:
+                raise verdict.malformed_call(self._unread[0])
+            if not any(isinstance(entry, _Call) or _is_text(entry) for entry in self._order):
+                raise verdict.empty(self._finish)
+        return _NOTHING
+
+    def _chunk(self, value: Mapping[str, Any], event: bytes) -> Sequence[Delta]:
+        candidates = value.get("candidates")
+        if (event == b"error" or "error" in value or not candidates) and (
+            event == b"error" or has_error_object(value)
+        ):
+            raise verdict.error_event(value, provider=self._provider, wire="gemini")
+        self._note(value)
+        # Only one was asked for; whatever else comes is none of ours.
+        candidate = next((c for c in candidates or () if not c.get("index")), None)
+        if candidate is None:
+            return _NOTHING
+        content = candidate.get("content") or {}
+        deltas = [d for part in content.get("parts") or () for d in self._part(part)]
+        self._end_with(candidate)
+        return deltas
+
+    def _note(self, value: Mapping[str, Any]) -> None:
+        self.model = string(value.get("modelVersion")) or self.model
+        self.request_id = string(value.get("responseId")) or self.request_id
+        usage = value.get("usageMetadata")
+        if isinstance(usage, dict) and usage:
+            self._take(_usage(usage))  # of the whole answer so far
+        feedback = mapping(value.get("promptFeedback"))
+        reason = string(feedback.get("blockReason"))
+        if reason not in _UNSPECIFIED:
+            self._blocked = reason
+            self._detail = self._detail or string(feedback.get("blockReasonMessage"))
+
+    def _part(self, part: Mapping[str, Any]) -> Iterator[Delta]:
+        signature = string(part.get("thoughtSignature")) or None
+        if part.get("functionCall") is not None:
+            yield from self._call(part["functionCall"], signature)
+            return
+        text, is_thought = string(part.get("text")), part.get("thought") is True
+        if signature is None and not text:
+            self.unshown += not (part.keys() <= {"text", "thought"})
+            return
+        if signature is not None and not text and not part.keys() <= _SIGNED:
+            return  # on a part of a kind that we do not keep
+        run = self._run(is_thought=is_thought, signature=signature)
+        if text:
+            run.pieces.append(text)
+            yield ReasoningDelta(text) if is_thought else TextDelta(text)
+        else:
+            self.unshown += 1
+
+    def _run(self, *, is_thought: bool, signature: str | None) -> _Run:
+        """Return where a piece of text belongs: nothing is merged over a signature."""
+        last = self._order[-1] if self._order else None
+        if (
+            isinstance(last, _Run)
+            and last.is_thought is is_thought
+            and last.signature is None is signature
+        ):
+            return last
+        run = _Run(is_thought, signature=signature)
+        self._order.append(run)
+        return run
+
+    def _call(self, call: Mapping[str, Any], signature: str | None) -> Iterator[Delta]:
+        name, arguments = string(call.get("name")), _arguments(call)
+        if not name or arguments is None:
+            self._unread.append(name)
+            self.unshown += 1
+            return
+        made = _Call(string(call.get("id")) or new_call_id(), name, arguments, signature)
+        if self._told.repeats(made.id, name, arguments):
+            self.unshown += 1
+            return
+        self._order.append(made)
+        yield ToolCallStarted(made.id, name)
+        yield ToolCallEnded(made.id, name, arguments)
+
+    def _end_with(self, candidate: Mapping[str, Any]) -> None:
+        """Keep the reason for the end; of several the last, but a failure stays one."""
+        finish = string(candidate.get("finishReason"))
+        self.ends += finish not in _UNSPECIFIED
+        if finish not in _UNSPECIFIED and self._kind() is None:
+            self._finish = finish
+            self._detail = string(candidate.get("finishMessage"))
+
+    def _kind(self) -> FailureKind | None:
+        return kind_of_stop(self._finish, provider=self._provider, wire="gemini")
+
+
+_SIGNED = frozenset({"text", "thought", "thoughtSignature"})
+
+
+def _is_text(entry: _Run | _Call) -> bool:
+    return isinstance(entry, _Run) and bool(entry.pieces) and not entry.is_thought
+
+
+def _arguments(call: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read a call's arguments; None where they are no object, or announced in pieces."""
+    if call.get("willContinue") or call.get("partialArgs"):
+        return None
+    arguments = call.get("args")
+    if isinstance(arguments, dict):
+        return arguments
+    return read_arguments(arguments or "") if isinstance(arguments, str | None) else None
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    return Usage(
+        input=_sum(usage, "promptTokenCount", "toolUsePromptTokenCount"),
+        output=_sum(usage, "candidatesTokenCount", "thoughtsTokenCount"),
+        cache_read=integer(usage.get("cachedContentTokenCount")),
+    )
+
+
+def _sum(usage: Mapping[str, Any], *names: str) -> int | None:
+    """Add up what is counted; None where nothing is."""
+    counts = [count for count in map(integer, map(usage.get, names)) if count is not None]
+    return sum(counts) if counts else None

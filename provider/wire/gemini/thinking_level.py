@@ -1,0 +1,66 @@
+"""How much a Gemini is to think, in its own words and numbers.
+
+Source: ai.google.dev/gemini-api/docs/generate-content/thinking, read on 2026-11-29; that a model
+refuses what it has no level for: github.com/bolna-ai/bolna/pull/956,
+github.com/dzivkovi/video-intel/releases/tag/v2.7.1, github.com/heyhuynhgiabuu/proxypal/issues/170.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+from ...catalog.model import gemini_version, plain_name
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ...conversation import Effort
+
+Level = Literal["MINIMAL", "LOW", "MEDIUM", "HIGH"]
+
+_LEVELS: Mapping[Effort, Level] = MappingProxyType(
+    {
+        "none": "MINIMAL",
+        "minimal": "MINIMAL",
+        "low": "LOW",
+        "medium": "MEDIUM",
+        "high": "HIGH",
+        "xhigh": "HIGH",
+        "max": "HIGH",
+    }
+)
+_BUDGETS: Mapping[Effort, int] = MappingProxyType(
+    {
+        "none": 0,
+        "minimal": 512,
+        "low": 1024,
+        "medium": 8192,
+        "high": 24576,
+        "xhigh": 24576,
+        "max": 24576,
+    }
+)
+"""Each is a number that all of 2.5 take, but for none."""
+_LEAST_OF_PRO = 128
+
+
+def level(model: str, effort: Effort) -> Level:
+    """Return the level of a Gemini from 3 on that is nearest to *effort*; none ends thinking."""
+    name, asked = plain_name(model), _LEVELS[effort]
+    if asked == "MINIMAL" and not _has_minimal(name):
+        return "LOW"
+    if asked == "MEDIUM" and "pro" in name and gemini_version(model) == (3, 0):
+        return "HIGH"
+    return asked
+
+
+def budget(model: str, effort: Effort) -> int:
+    """Return how many tokens a Gemini 2.5 may think; 0 ends thinking, which a Pro cannot."""
+    asked = _BUDGETS[effort]
+    return max(asked, _LEAST_OF_PRO) if "pro" in plain_name(model) else asked
+
+
+def _has_minimal(name: str) -> bool:
+    """Say whether the lowest level is there: of the newer only those that are called Lite."""
+    return "flash-lite" in name or ("flash" in name and gemini_version(name) < (3, 7))

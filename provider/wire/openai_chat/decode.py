@@ -1,0 +1,284 @@
+"""OpenAI Chat Completions and its dialects: what the stream means.
+
+Source: the types of the openai package 3.57, openrouter.ai/docs/api/reference/errors-and-debugging,
+and traffic recorded by pydantic-ai (tests/models/cassettes), read on 2026-11-29; captures
+openai_chat_*, openrouter_stream_*, compat_*, deepseek_stream_*, groq_stream_*, mistral_stream_*.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from ...catalog.vendor import vendor_of
+from ...classify.classify import has_error_object
+from ...classify.fact_lookup import kind_of_stop
+from ...conversation import Part, Reasoning, Text, Usage
+from ...delta import Delta, ReasoningDelta, TextDelta
+from ...failure import FailureKind
+from ...json_value import integer, mapping, string
+from .. import stream_error as verdict
+from ..base_decoder import BaseDecoder
+from ..event_template import Template
+from .think_tag import ThinkTag
+from .tool_calls import CallAssembler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ...catalog.catalog import Provider
+    from ...error import ProviderError
+
+_NOTHING: tuple[Delta, ...] = ()
+_TAGGING = frozenset({"minimax"})
+"""The vendors whose models think inside the content, in a tag at its beginning."""
+_CUT = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
+"""The words for an end that leaves something out, so that a call may lack its arguments."""
+
+
+class _Details:
+    """OpenRouter's ``reasoning_details``: fragments to the entries that must be sent back."""
+
+    _TEXT_OF = {"reasoning.text": "text", "reasoning.summary": "summary"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[dict[str, Any], list[str]]] = []
+
+    def add(self, fragment: Mapping[str, Any]) -> str:
+        """Take one fragment; return the thinking that can be read in it."""
+        name = self._TEXT_OF.get(string(fragment.get("type")))
+        said = string(fragment.get(name)) if name else ""
+        fields = {key: value for key, value in fragment.items() if value is not None}
+        if name and self._continues(fields):
+            entry, pieces = self._entries[-1]
+            entry.update(fields)
+            pieces.append(said)
+        else:
+            self._entries.append((fields, [said]))
+        return said
+
+    def merged(self) -> list[dict[str, Any]]:
+        """Return the entries in order, each text in one piece."""
+        return [self._whole(fields, pieces) for fields, pieces in self._entries]
+
+    def _continues(self, fields: Mapping[str, Any]) -> bool:
+        last = self._entries[-1][0] if self._entries else {}
+        return all(fields.get(key) == last.get(key) for key in ("type", "index"))
+
+    def _whole(self, fields: dict[str, Any], pieces: list[str]) -> dict[str, Any]:
+        name = self._TEXT_OF.get(string(fields.get("type")))
+        text = "".join(pieces)
+        return {**fields, name: text} if name and (text or name in fields) else dict(fields)
+
+
+class Decoder(BaseDecoder):
+    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+
+    def __init__(self, provider: Provider) -> None:
+        super().__init__(provider)
+        self._template = Template(_text_in)
+        # While it is there, text is read through it, and never by the template.
+        self._tag = ThinkTag() if vendor_of(provider) in _TAGGING else None
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._refusal: list[str] = []
+        self._details = _Details()
+        self._calls = CallAssembler()
+        self._finish: str | None = None
+
+    @property
+    def stop(self) -> str | None:
+        """Why the model stopped, in the provider's own word; None while it has not.
+
+        Servers that say ``stop`` although they called a tool are read as ``tool_calls``.
+        """
+        if self._finish == "stop" and self._calls.parts:
+            return "tool_calls"
+        return self._finish
+
+    @property
+    def parts(self) -> list[Part]:
+        """What came so far: reasoning, then text, then the calls that are closed.
+
+        On this wire reasoning is finished only when the stream is.
+        """
+        parts: list[Part] = []
+        reasoning = "".join(self._reasoning)
+        is_complete = self._finish is not None
+        details = tuple(self._details.merged()) if is_complete else ()
+        if reasoning or details:
+            parts.append(Reasoning(reasoning, details=details, complete=is_complete))
+        text = "".join(self._text)
+        if text:
+            parts.append(Text(text))
+        return [*parts, *self._calls.parts]
+
+    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
+        """Read one event.
+
+        Raises:
+            ProviderError: It is an error, or cannot be read.
+        """
+        if not event:
+            text = self._template.text_of(data)
+            if text:  # nearly every event
+                self._text.append(text)
+                return (TextDelta(text),)
+        try:
+            value = from_json(data)
+        except ValueError:
+            value = self._reread(data)
+        try:
+            choices = value.get("choices")
+            if event == b"error" or not choices or "error" in value:
+                if event == b"error" or has_error_object(value):
+                    raise self._error(value)
+                if not choices:
+                    self._note(value, {})
+                    return _NOTHING
+            choice = choices[0]
+            if self.model is None or value.get("usage") or "usage" in choice or "x_groq" in value:
+                self._note(value, choice)
+            delta = choice.get("delta") or {}
+            content = delta.get("content")
+            if content and isinstance(content, str) and self._holds_text_alone(choice, delta):
+                self._template.learn(data, content)
+                self._text.append(content)
+                return (TextDelta(content),)
+            return self._choice(choice, delta)
+        except (AttributeError, KeyError, TypeError, IndexError) as error:
+            raise verdict.odd(value, error, provider=self._provider, wire="openai-chat") from error
+
+    def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
+        """Judge the stream where the body ended; a reason for the end is enough, however it did.
+
+        Raises:
+            ProviderError: The stream is not whole, or means failure.
+        """
+        if self._finish is None:
+            raise verdict.truncated()
+        kind = kind_of_stop(self._finish, provider=self._provider, wire="openai-chat")
+        if kind is not None:
+            raise verdict.failed_stop(kind, self._finish)
+        if self._refusal:
+            raise verdict.failed_stop(FailureKind.REFUSAL, "refusal", "".join(self._refusal))
+        is_cut = self._finish in _CUT
+        if not (is_clean or is_cut) and self._calls.lacks_arguments:
+            raise verdict.truncated()  # the reason for the end may have come before its time
+        deltas = list(self._calls.end(is_cut=is_cut))
+        if not is_cut:
+            for call in self._calls.calls:
+                if call.input is None:
+                    raise verdict.malformed_call(call.name)
+            if not (self._text or self._calls.parts):
+                raise verdict.empty(self._finish)
+        return deltas
+
+    def _holds_text_alone(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> bool:
+        is_alone = delta.keys() <= {"content", "role"} and not choice.get("finish_reason")
+        return is_alone and self._tag is None
+
+    def _choice(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> Sequence[Delta]:
+        deltas: list[Delta] = []
+        if delta:
+            deltas += self._thinking(delta)
+            deltas += self._content(delta.get("content"))
+            for fragment in delta.get("tool_calls") or ():
+                deltas += self._calls.add(fragment)
+                self.unshown += 1
+            self._refuse(delta.get("refusal"))
+        finish = choice.get("finish_reason")
+        if finish and isinstance(finish, str):
+            self._end_with(finish)
+            deltas += self._calls.close()
+        if self._finish is not None and self._tag is not None:
+            deltas += [self._told(held) for held in self._tag.end()]
+            self._tag = None
+        return deltas
+
+    def _end_with(self, finish: str) -> None:
+        """Keep the reason for the end; of several the last, but a failure stays one."""
+        self.ends += 1
+        failed = kind_of_stop(self._finish, provider=self._provider, wire="openai-chat")
+        if failed is None:
+            self._finish = finish
+
+    def _refuse(self, text: object) -> None:
+        if text and isinstance(text, str):
+            self._refusal.append(text)
+            self.unshown += 1
+
+    def _thinking(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
+        """Read the thinking: of the fields that carry the same text, one."""
+        details = "".join(
+            [self._details.add(mapping(entry)) for entry in delta.get("reasoning_details") or ()]
+        )
+        text = string(delta.get("reasoning")) or string(delta.get("reasoning_content")) or details
+        if text:
+            self._reasoning.append(text)
+            yield ReasoningDelta(text)
+        elif delta.get("reasoning_details"):
+            self.unshown += 1
+
+    def _content(self, content: object) -> Iterator[Delta]:
+        """Read content, which Mistral sends as a list of chunks as well."""
+        for chunk in content if isinstance(content, list) else [content]:
+            fields = mapping(chunk)
+            text = chunk if isinstance(chunk, str) else string(fields.get("text"))
+            if text and self._tag is not None:
+                yield from self._untagged(self._tag, text)
+            elif text:
+                self._text.append(text)
+                yield TextDelta(text)
+            for thought in fields.get("thinking") or ():
+                said = string(mapping(thought).get("text"))
+                if said:
+                    self._reasoning.append(said)
+                    yield ReasoningDelta(said)
+
+    def _untagged(self, tag: ThinkTag, text: str) -> Iterator[Delta]:
+        """Read text that may begin with thinking in a tag."""
+        held = True
+        for delta in tag.read(text):
+            held = False
+            yield self._told(delta)
+        self.unshown += held
+        if tag.is_over:
+            self._tag = None
+
+    def _told(self, delta: TextDelta | ReasoningDelta) -> Delta:
+        (self._text if isinstance(delta, TextDelta) else self._reasoning).append(delta.text)
+        return delta
+
+    def _error(self, value: object) -> ProviderError:
+        return verdict.error_event(value, provider=self._provider, wire="openai-chat")
+
+    def _note(self, value: Mapping[str, Any], choice: Mapping[str, Any]) -> None:
+        self.model = self.model or string(value.get("model")) or None
+        self.request_id = self.request_id or string(value.get("id")) or None
+        groq = mapping(value.get("x_groq"))
+        if groq.get("error"):
+            raise self._error({"error": {"code": groq["error"], "message": groq["error"]}})
+        for usage in (value.get("usage"), choice.get("usage"), groq.get("usage")):
+            if isinstance(usage, dict) and usage:
+                self._take(_usage(usage))
+
+
+def _text_in(value: Any) -> object:
+    return value["choices"][0]["delta"]["content"]
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    details = mapping(usage.get("prompt_tokens_details"))
+    cached = (
+        details.get("cached_tokens"),
+        usage.get("prompt_cache_hit_tokens"),
+        usage.get("cached_tokens"),
+    )
+    return Usage(
+        input=integer(usage.get("prompt_tokens")),
+        output=integer(usage.get("completion_tokens")),
+        cache_read=next((number for number in map(integer, cached) if number is not None), None),
+        cache_write=integer(details.get("cache_write_tokens")),
+    )

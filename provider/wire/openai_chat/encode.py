@@ -1,0 +1,304 @@
+"""OpenAI Chat Completions and its dialects: how a request is spelled.
+
+Source: the types of the packages openai 3.57, groq 1.7, cerebras-cloud-sdk 1.91 and mistralai,
+openrouter.ai/docs (reasoning tokens, tool calling), api-docs.deepseek.com (thinking mode),
+docs.z.ai, platform.moonshot.ai and platform.minimax.io (their chat completion), read on
+2026-11-30. That a message which only calls has the content null, not an empty string:
+github.com/earendil-works/pi/issues/3365 and github.com/PTFOPlayer/TinyHarness/pull/36.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from ...conversation import Image, Message, Reasoning, Text, ToolCall
+from ...handover.note import Note
+from ...handover.tool_name import name_there
+from ...json_value import write_json
+from ..cache_markers import mark_chat
+from ..effort import DEEPSEEK, USUAL, nearest_effort, openai_efforts
+from ..schema.object_root import object_schema
+from ..schema.openai import for_openai
+from .think_tag import with_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from ...conversation import Effort, Output, Part, Settings, ToolSpec
+    from ...handover.handover import Handover
+    from ...handover.target import Target
+
+BRIDGE = "I have read the results."
+"""What an answer says that stands between results and the user, only because one must."""
+
+_SEPARATOR = "\n\n"
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """Name the headers that this wire needs; without *key* none that proves who we are."""
+    return {} if key is None else {"authorization": f"Bearer {key}"}
+
+
+def path(_target: Target) -> str:
+    """Return what is appended to the provider's base URL."""
+    return "/chat/completions"
+
+
+def encode(handover: Handover) -> dict[str, Any]:
+    """Spell *handover* as the body of a request for a stream.
+
+    What the body is made of may be shared with the conversation, and must not be changed.
+    """
+    target = handover.target
+    body: dict[str, Any] = {
+        "model": target.route.model,
+        "messages": list(_messages(handover)),
+        **_tools(handover),
+        **_limits(handover.settings, target),
+        **_reasoning(handover.settings, target),
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    for name in target.omitted:
+        body.pop(name, None)
+    mark_chat(body, most=target.markers)
+    return body
+
+
+def _messages(handover: Handover) -> Iterator[dict[str, Any]]:
+    target = handover.target
+    is_developer = target.vendor == "openai" and target.thinking != "none"
+    instructor = "developer" if is_developer else "system"
+    if handover.system:
+        yield {"role": instructor, "content": _SEPARATOR.join(handover.system)}
+    for message in _arranged(handover):
+        if message.role == "assistant":
+            yield from _answer(message, target)
+        else:
+            role = instructor if message.role == "system" else "user"
+            yield {"role": role, "content": _content(message.parts, target)}
+
+
+def _arranged(handover: Handover) -> Iterable[Message]:
+    """Return the messages one after another as the target takes them."""
+    target = handover.target
+    # An answer of which there is but thinking is none: it has neither content nor calls.
+    messages: Iterable[Message] = (
+        m for m in handover.messages if any(not isinstance(part, Reasoning) for part in m.parts)
+    )
+    if target.bridges_results:
+        messages = _bridged(messages, handover.notes)
+    return _merged(messages) if target.vendor in _MERGING else messages
+
+
+def _bridged(messages: Iterable[Message], notes: list[Note]) -> Iterator[Message]:
+    """Put an answer between results and what follows of the user's; it is noted once."""
+    note = Note("made", "an answer to results", "the user cannot speak right after them here")
+    has_results = False
+    for message in messages:
+        if has_results and message.role != "assistant":
+            if note not in notes:
+                notes.append(note)
+            yield Message("assistant", [Text(BRIDGE)])
+        yield message
+        has_results = message.has_calls
+
+
+def _merged(messages: Iterable[Message]) -> Sequence[Message]:
+    """Make one message of neighbours that have one role."""
+    merged: list[Message] = []
+    for message in messages:
+        last = merged[-1] if merged else None
+        if last is not None and last.role == message.role and not last.has_calls:
+            last.parts += message.parts
+        else:
+            merged.append(Message(message.role, [*message.parts]))
+    return merged
+
+
+def _answer(message: Message, target: Target) -> Iterator[dict[str, Any]]:
+    """Spell an answer, and the results of its calls right after it."""
+    calls = [part for part in message.parts if isinstance(part, ToolCall)]
+    spelled: dict[str, Any] = {"role": "assistant", "content": _text(message.parts) or None}
+    thoughts = [part for part in message.parts if isinstance(part, Reasoning)]
+    if thoughts:
+        spelled |= _thinking(thoughts, message.parts, target)
+    if calls:
+        spelled["tool_calls"] = [_call(call) for call in calls]
+    yield spelled
+    for call in calls:
+        content = _result(call.output, target)
+        yield {"role": "tool", "tool_call_id": call.id, "content": content}
+
+
+def _thinking(
+    thoughts: Sequence[Reasoning], parts: Sequence[Part], target: Target
+) -> dict[str, Any]:
+    """Return the fields of an answer that hold its thinking."""
+    if target.proof == "details":
+        details = [detail for thought in thoughts for detail in thought.details]
+        return {"reasoning_details": details} if details else {}
+    match _IN_CONTENT.get(target.vendor):
+        case "chunks":
+            return {
+                "content": [_chunk(part) for part in parts if isinstance(part, Text | Reasoning)]
+            }
+        case "tag":
+            return {"content": with_tag(_thoughts(thoughts), _text(parts))}
+        case _:
+            return {"reasoning_content": _thoughts(thoughts)}
+
+
+def _chunk(part: Text | Reasoning) -> dict[str, Any]:
+    text = {"type": "text", "text": part.text}
+    return text if isinstance(part, Text) else {"type": "thinking", "thinking": [text]}
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    arguments = write_json(call.input).decode()
+    spelled: dict[str, Any] = {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name, "arguments": arguments},
+    }
+    if call.signature:
+        spelled["extra_content"] = {"google": {"thought_signature": call.signature}}
+    return spelled
+
+
+def _result(output: Output | None, target: Target) -> str | list[dict[str, Any]]:
+    return output if isinstance(output, str) else _content(output or (), target)
+
+
+def _content(parts: Sequence[Part], target: Target) -> str | list[dict[str, Any]]:
+    """Return text as a string, and what else there is as a list where *target* takes one."""
+    if target.is_plain or not any(isinstance(part, Image) for part in parts):
+        return _text(parts)
+    return [_block(part) for part in parts if isinstance(part, Text | Image)]
+
+
+def _block(part: Text | Image) -> dict[str, Any]:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    url = f"data:{part.media_type};base64,{part.data}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _text(parts: Iterable[Part]) -> str:
+    return _SEPARATOR.join([part.text for part in parts if isinstance(part, Text)])
+
+
+def _thoughts(thoughts: Iterable[Reasoning]) -> str:
+    return _SEPARATOR.join([thought.text for thought in thoughts])
+
+
+def _tools(handover: Handover) -> dict[str, Any]:
+    """Return what is said of tools; nothing where there are none, for then nothing may be."""
+    settings, omitted = handover.settings, handover.target.omitted
+    is_unsayable = settings.tool_choice == "none" and "tool_choice" in omitted
+    if not handover.tools or is_unsayable:
+        return {}
+    spelled: dict[str, Any] = {"tools": [_tool(tool, handover.target) for tool in handover.tools]}
+    if settings.tool_choice is not None:
+        spelled["tool_choice"] = _choice(settings.tool_choice, handover)
+    if settings.parallel_tool_calls is not None:
+        spelled["parallel_tool_calls"] = settings.parallel_tool_calls
+    return spelled
+
+
+def _tool(tool: ToolSpec, target: Target) -> dict[str, Any]:
+    is_behind = target.vendor == "openrouter" and target.route.model.lower().startswith("openai/")
+    shaped = for_openai if is_behind or target.vendor == "openai" else object_schema
+    function: dict[str, Any] = {"name": tool.name, "parameters": shaped(tool.input_schema)}
+    if tool.description:
+        function["description"] = tool.description
+    return {"type": "function", "function": function}
+
+
+def _choice(choice: str, handover: Handover) -> str | dict[str, Any]:
+    """Spell which tool is to be called; where a model cannot be made to, it is left to it."""
+    target = handover.target
+    if choice in {"auto", "none"}:
+        return choice
+    # What refuses it only while it thinks takes it when it does not.
+    is_silenced = handover.settings.reasoning == "none" and _can_be_silenced(target)
+    if not (target.can_be_forced or is_silenced):
+        return "auto"
+    if _thinks_freely(handover.settings, target):
+        why = "it thinks, and then none can be forced"
+        handover.note("changed", f"tool_choice {choice!r} to 'auto'", why)
+        return "auto"
+    if choice == "required":
+        return choice
+    return {"type": "function", "function": {"name": name_there(choice, handover.renamed)}}
+
+
+def _limits(settings: Settings, target: Target) -> dict[str, Any]:
+    """Return what bounds and steers an answer, but for its thinking."""
+    spelled: dict[str, Any] = {}
+    if settings.max_output_tokens is not None:
+        spelled[target.token_limit] = target.longest(settings.max_output_tokens)
+    takes_sampling = target.takes_sampling and not _thinks_freely(settings, target)
+    if takes_sampling and settings.temperature is not None:
+        spelled["temperature"] = settings.temperature
+    is_one_too_many = "temperature" in spelled and not target.takes_both
+    if takes_sampling and settings.top_p is not None and not is_one_too_many:
+        spelled["top_p"] = settings.top_p
+    if target.vendor == "openai" and settings.cache_key is not None:
+        spelled["prompt_cache_key"] = settings.cache_key
+    return spelled
+
+
+def _reasoning(settings: Settings, target: Target) -> dict[str, Any]:
+    """Return how much the model is asked to think, where it can be asked."""
+    effort, spell = settings.reasoning, _REASONING.get(target.vendor)
+    if effort is None or spell is None or target.thinking == "none":
+        return {}
+    if effort == "none" and not target.can_be_silenced:
+        return {}
+    return spell(effort, target)
+
+
+def _thinks_freely(settings: Settings, target: Target) -> bool:
+    """Say whether it is asked to think, and refuses then to be forced or steered."""
+    return target.is_free_to_think and settings.reasoning not in {None, "none"}
+
+
+def _can_be_silenced(target: Target) -> bool:
+    return target.thinking != "none" and target.can_be_silenced
+
+
+def _effort(effort: Effort, taken: Sequence[Effort]) -> dict[str, Any]:
+    nearest = nearest_effort(effort, taken)
+    return {} if nearest is None else {"reasoning_effort": nearest}
+
+
+def _switch(effort: Effort) -> dict[str, Any]:
+    return {"thinking": {"type": "disabled" if effort == "none" else "enabled"}}
+
+
+def _deepseek(effort: Effort) -> dict[str, Any]:
+    amount = DEEPSEEK.get(effort)
+    return _switch(effort) | ({} if amount is None else {"reasoning_effort": amount})
+
+
+_REASONING: Mapping[str, Callable[[Effort, Target], dict[str, Any]]] = MappingProxyType(
+    {
+        "openai": lambda effort, target: _effort(effort, openai_efforts(target.route.model)),
+        "openrouter": lambda effort, _: {
+            "reasoning": {"enabled": False} if effort == "none" else {"effort": effort}
+        },
+        "groq": lambda effort, _: _effort(effort, USUAL),
+        "cerebras": lambda effort, _: _effort(effort, USUAL),
+        "deepseek": lambda effort, _: _deepseek(effort),
+        "zai": lambda effort, _: _switch(effort),
+    }
+)
+"""How each vendor is asked to think; the others are not."""
+
+_IN_CONTENT: Mapping[str, str] = MappingProxyType({"mistral": "chunks", "minimax": "tag"})
+"""The vendors that take thinking back in the content, and how; it has its own field elsewhere."""
+
+_MERGING = frozenset({"mistral"})
+"""The vendors that want no neighbours of one role."""

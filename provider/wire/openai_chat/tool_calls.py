@@ -1,0 +1,151 @@
+"""Fragments of tool calls, as Chat Completions and its dialects stream them, to calls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...conversation import ToolCall
+from ...delta import Delta, ToolCallEnded, ToolCallStarted
+from ...json_value import mapping, read_arguments, string, write_json
+from ..protocol import new_call_id
+from ..seen_calls import ToldCalls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(slots=True)
+class Call:
+    """One call while it comes."""
+
+    id: str = ""
+    name: str = ""
+    signature: str | None = None
+    pieces: list[str] = field(default_factory=list)
+    input: dict[str, Any] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Its arguments are there and read as an object, so more of them cannot follow."""
+        if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+            return False
+        return read_arguments("".join(self.pieces)) is not None
+
+    @property
+    def is_bare(self) -> bool:
+        """Nothing of its arguments came."""
+        return not any(piece and not piece.isspace() for piece in self.pieces)
+
+
+class CallAssembler:
+    """Put the fragments of calls together.
+
+    A fragment belongs to the call of its ``index``; without one to that of its ``id``; without
+    either to the last, as does one with an ``id`` that is new and no name. Some servers number
+    every call 0, so that another name begins another call, and so does the same after whole
+    arguments, unless the id is the same as well; some change the id within a call, and repeat its
+    name.
+
+    Source: captures compat_stream_tools_without_index; for what a Gemini signs,
+    ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-30.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self._told = ToldCalls()
+        self._at: dict[int, Call] = {}
+        self._of: dict[str, Call] = {}  # by each id that a fragment of it had
+
+    def add(self, fragment: object) -> Iterator[Delta]:
+        """Take one fragment; tell when it begins a call that can be named."""
+        fields = mapping(fragment)
+        function = mapping(fields.get("function"))
+        proof = mapping(mapping(fields.get("extra_content")).get("google"))
+        if not (function or proof or "id" in fields):
+            return
+        id_, name = string(fields.get("id")), string(function.get("name"))
+        arguments = function.get("arguments")
+        if isinstance(arguments, dict):
+            arguments = write_json(arguments).decode()
+        call = self._call(fields.get("index"), id_, name, says_more=bool(arguments))
+        call.signature = string(proof.get("thought_signature")) or call.signature
+        if arguments and isinstance(arguments, str) and not self._is_known(call, name, arguments):
+            call.pieces.append(arguments)
+        if name and not call.name:
+            call.id, call.name = call.id or id_ or new_call_id(), name
+            yield ToolCallStarted(call.id, name)
+        elif id_ and not call.id:
+            call.id = id_
+
+    def close(self) -> Iterator[Delta]:
+        """Close each call whose arguments are whole, and tell so; once, though it came twice."""
+        for call in list(self.calls):
+            if call.input is None and call.name and call.is_whole:
+                yield from self._close(call)
+
+    def end(self, *, is_cut: bool) -> Iterator[Delta]:
+        """Close the others, of which nothing more can come; but none whose arguments are cut off.
+
+        Args:
+            is_cut: The answer lacks its end. Then a call without arguments may be one that has
+                some, of which none came.
+        """
+        for call in list(self.calls):
+            if call.input is None and call.name and not (is_cut and call.is_bare):
+                yield from self._close(call)
+
+    def _close(self, call: Call) -> Iterator[Delta]:
+        call.input = read_arguments("".join(call.pieces))
+        if call.input is None:
+            return
+        if self._told.repeats(call.id, call.name, call.input):
+            self.calls = [other for other in self.calls if other is not call]
+        else:
+            yield ToolCallEnded(call.id, call.name, call.input)
+
+    @property
+    def lacks_arguments(self) -> bool:
+        """There is a call of whose arguments nothing came."""
+        return any(call.input is None and call.is_bare for call in self.calls)
+
+    @property
+    def parts(self) -> list[ToolCall]:
+        """The calls that are closed."""
+        return [
+            ToolCall(call.id, call.name, call.input, signature=call.signature)
+            for call in self.calls
+            if call.input is not None
+        ]
+
+    def _call(self, index: object, id_: str, name: str, *, says_more: bool) -> Call:
+        if isinstance(index, int):
+            call = self._at.get(index)
+        else:
+            call = self._of.get(id_) or self._last(id_, name, says_more=says_more)
+        if call is None or self._begins_another(call, id_, name):
+            call = Call()
+            self.calls.append(call)
+            if isinstance(index, int):
+                self._at[index] = call
+        if id_:
+            self._of[id_] = call
+        return call
+
+    def _last(self, id_: str, name: str, *, says_more: bool) -> Call | None:
+        """Return the last call, unless a fragment with a new id cannot go on with it."""
+        last = self.calls[-1] if self.calls else None
+        if last is None or not id_:
+            return last
+        return None if name or (says_more and last.is_whole) else last
+
+    @staticmethod
+    def _is_known(call: Call, name: str, arguments: str) -> bool:
+        """A closed call takes no more; and some servers send a whole call twice."""
+        return call.input is not None or bool(name and call.name and call.pieces == [arguments])
+
+    @staticmethod
+    def _begins_another(call: Call, id_: str, name: str) -> bool:
+        if not (name and call.name):
+            return False
+        return name != call.name or (call.id != id_ and call.is_whole)

@@ -1,0 +1,247 @@
+"""OpenAI Responses: what the stream means.
+
+Source: the types of the openai package 3.57 and codex (codex-rs/codex-api/src/sse/responses.rs),
+read on 2026-11-29; captures responses_*.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from ...classify.classify import has_error_object
+from ...classify.fact_lookup import kind_of_stop
+from ...conversation import Part, Text, ToolCall, Usage
+from ...delta import Delta, TextDelta
+from ...failure import FailureKind
+from ...json_value import integer, mapping, string
+from .. import stream_error as verdict
+from ..base_decoder import BaseDecoder
+from ..seen_calls import ToldCalls
+from .output_item import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ...catalog.catalog import Provider
+    from ...error import ProviderError
+
+_NOTHING: tuple[Delta, ...] = ()
+_MAX_TOKENS = "max_output_tokens"
+_TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_OWNERS = {
+    "response.refusal.delta": "message",
+    "response.reasoning_summary_text.delta": "reasoning",
+    "response.reasoning_text.delta": "reasoning",
+    "response.function_call_arguments.delta": "function_call",
+    "response.function_call_arguments.done": "function_call",
+}
+"""The type of the item that an event goes on with."""
+
+
+class Decoder(BaseDecoder):
+    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+
+    def __init__(self, provider: Provider) -> None:
+        super().__init__(provider)
+        self._order: list[Item] = []
+        self._told = ToldCalls()
+        self._at: dict[object, Item] = {}
+        self._stop: str | None = None
+        self._is_cut = False
+
+    @property
+    def stop(self) -> str | None:
+        """Why the answer ended, in the provider's own word; None while it has not."""
+        return self._stop
+
+    @property
+    def parts(self) -> list[Part]:
+        """What came so far; an item is finished when its own end came, and a call counts then."""
+        parts = (item.part() for item in self._order)
+        return [part for part in parts if part is not None]
+
+    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
+        """Read one event; its type is taken from the data, and from its name where that has none.
+
+        Raises:
+            ProviderError: It is an error, or cannot be read.
+        """
+        try:
+            value = from_json(data)
+        except ValueError:
+            value = self._reread(data)
+        try:
+            kind = value.get("type") or event.decode("utf-8", "replace")
+            if kind == "response.output_text.delta":  # nearly every event
+                text = value["delta"]
+                if not text or not isinstance(text, str):
+                    return _NOTHING
+                self._item(value, "message").pieces.append(text)
+                return (TextDelta(text),)
+            return self._other(kind, value)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise verdict.odd(
+                value, error, provider=self._provider, wire="openai-responses"
+            ) from error
+
+    def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
+        """Judge the stream where the body ended, however it did.
+
+        Raises:
+            ProviderError: No terminal event came, or one that means failure.
+        """
+        stop = self._stop
+        if stop is None:
+            raise verdict.truncated()
+        kind = kind_of_stop(stop, provider=self._provider, wire="openai-responses")
+        if kind is not None:
+            raise verdict.failed_stop(kind, stop)
+        refusal = "".join(item.refusal for item in self._order)
+        if refusal:
+            raise verdict.failed_stop(FailureKind.REFUSAL, "refusal", refusal)
+        deltas: list[Delta] = []
+        if not self._is_cut:
+            deltas = [d for item in list(self._order) for d in self._once(item, item.end())]
+            self._check_calls(stop)
+        if stop != _MAX_TOKENS and not any(isinstance(p, Text | ToolCall) for p in self.parts):
+            raise verdict.empty(stop)
+        return deltas
+
+    def _check_calls(self, stop: str) -> None:
+        for item in self._order:
+            if item.kind != "function_call" or item.input is not None:
+                continue
+            if item.is_done:
+                raise verdict.malformed_call(item.name)
+            raise verdict.failed_stop(
+                FailureKind.TOOL_CALL_MALFORMED, stop, f"the call of {item.name!r} was not closed"
+            )
+
+    def _other(self, kind: str, value: Mapping[str, Any]) -> Sequence[Delta]:
+        if kind in _OWNERS:
+            return self._go_on(kind, value)
+        if kind == "response.output_item.added":
+            return self._added(value)
+        if kind == "response.output_item.done":
+            return self._done(value)
+        if kind in _TERMINAL:
+            self._finish(kind, value.get("response"))
+        elif kind == "error" or has_error_object(value):
+            raise self._error(value)
+        elif kind.endswith(".delta"):
+            self.unshown += 1  # of an item that we do not keep
+        else:
+            self._note(mapping(value.get("response")))
+        return _NOTHING
+
+    def _item(self, value: Mapping[str, Any], kind: str) -> Item:
+        """Return the item that an event goes on with; one that was not announced begins here."""
+        item = self._at.get(_key(value))
+        if item is None or item.kind != kind or item.is_done:
+            return self._open(value, Item(kind))
+        return item
+
+    def _open(self, value: Mapping[str, Any], item: Item) -> Item:
+        self._at[_key(value)] = item
+        self._order.append(item)
+        return item
+
+    def _go_on(self, kind: str, value: Mapping[str, Any]) -> Sequence[Delta]:
+        known = self._at.get(_key(value))
+        if known is not None and known.is_done and known.kind == _OWNERS[kind]:
+            return _NOTHING  # its own end said it all
+        item = self._item(value, _OWNERS[kind])
+        if kind.endswith(".done"):
+            item.pieces = [string(value.get("arguments")) or "".join(item.pieces)]
+            return _NOTHING
+        text = value["delta"]
+        if not text or not isinstance(text, str):
+            return _NOTHING
+        if item.kind == "reasoning":
+            return item.think(text, value.get("summary_index"))
+        self.unshown += 1
+        if item.kind == "message":
+            item.refusal += text
+        else:
+            item.pieces.append(text)
+        return _NOTHING
+
+    def _added(self, value: Mapping[str, Any]) -> Sequence[Delta]:
+        fields = value["item"]
+        known = self._at.get(_key(value))
+        if known is not None and not known.is_done and known.is_of(fields):
+            return _NOTHING
+        item = self._open(value, Item(string(fields.get("type"))))
+        return item.announce(fields)
+
+    def _done(self, value: Mapping[str, Any]) -> Sequence[Delta]:
+        fields = value["item"]
+        item = self._at.get(_key(value))
+        if item is None or not item.is_of(fields):
+            item = self._open(value, Item(string(fields.get("type"))))
+        if item.is_done:
+            return _NOTHING
+        deltas = self._once(item, item.close(fields))
+        if item.encrypted and not deltas:
+            self.unshown += 1
+        return deltas
+
+    def _once(self, item: Item, deltas: Sequence[Delta]) -> Sequence[Delta]:
+        """Return *deltas*, which close *item*; none where it is a call that came before."""
+        if not deltas or item.input is None:
+            return deltas
+        if self._told.repeats(item.call_id, item.name, item.input):
+            self._order = [other for other in self._order if other is not item]
+            return _NOTHING
+        return deltas
+
+    def _finish(self, kind: str, response: object) -> None:
+        """Take the terminal event; the status in it may be worse than its name.
+
+        Raises:
+            ProviderError: It tells of a failure.
+        """
+        fields = mapping(response)
+        self._note(fields)
+        status = string(fields.get("status"))
+        if kind == "response.failed" or status in {"failed", "cancelled"}:
+            raise self._error({"error": fields.get("error")})
+        self._is_cut = kind == "response.incomplete" or status == "incomplete"
+        reason = string(mapping(fields.get("incomplete_details")).get("reason"))
+        self._stop = (reason or "incomplete") if self._is_cut else "completed"
+        self.is_done = True
+        # Azure names the encrypted thinking here only.
+        for entry in map(mapping, fields.get("output") or ()):
+            for item in self._order:
+                if item.is_done and item.id and item.is_of(entry):
+                    item.encrypted = item.encrypted or string(entry.get("encrypted_content"))
+
+    def _note(self, response: Mapping[str, Any]) -> None:
+        self.model = string(response.get("model")) or self.model
+        self.request_id = string(response.get("id")) or self.request_id
+        usage = response.get("usage")
+        if isinstance(usage, dict) and usage:
+            self._take(_usage(usage))
+
+    def _error(self, value: object) -> ProviderError:
+        return verdict.error_event(value, provider=self._provider, wire="openai-responses")
+
+
+def _key(value: Mapping[str, Any]) -> object:
+    """Name the item that an event is about: its place, for some gateways change its id."""
+    index = value.get("output_index")
+    if isinstance(index, int):
+        return index
+    return string(value.get("item_id")) or string(mapping(value.get("item")).get("id"))
+
+
+def _usage(usage: Mapping[str, Any]) -> Usage:
+    details = mapping(usage.get("input_tokens_details"))
+    return Usage(
+        input=integer(usage.get("input_tokens")),
+        output=integer(usage.get("output_tokens")),
+        cache_read=integer(details.get("cached_tokens")),
+        cache_write=integer(details.get("cache_write_tokens")),
+    )

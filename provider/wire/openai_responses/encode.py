@@ -1,0 +1,188 @@
+"""OpenAI Responses: what we send.
+
+Source: the request types of the openai package 3.57 and
+developers.openai.com/api/docs/guides/reasoning (encrypted reasoning items), read on 2026-11-29.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never
+
+from ...conversation import Image, Reasoning, Text, ToolCall
+from ...handover.tool_name import name_there
+from ...json_value import write_json
+from ..effort import nearest_effort, openai_efforts
+from ..schema.openai import for_openai
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ...conversation import Message, Output, Part, Settings, ToolSpec
+    from ...handover.handover import Handover
+    from ...handover.target import Target
+
+Item = dict[str, Any]
+
+MIN_TOKENS = 16
+"""The shortest limit that may be set; a lower one is refused with ``integer_below_min_value``.
+
+Source: github.com/earendil-works/pi/issues/6265.
+"""
+_FREE = frozenset({"auto", "none"})
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """Name the headers that this wire needs; without *key* none that proves who we are."""
+    return {} if key is None else {"authorization": f"Bearer {key}"}
+
+
+def path(_target: Target) -> str:
+    """Return what is appended to the provider's base URL."""
+    return "/responses"
+
+
+def encode(handover: Handover) -> dict[str, Any]:
+    """Build the body of a request; strings and schemas in it are those of the conversation."""
+    target = handover.target
+    body: dict[str, Any] = {"model": target.route.model, "stream": True, "store": False}
+    if handover.system:
+        body["instructions"] = "\n\n".join(handover.system)
+    body["input"] = [item for message in handover.messages for item in _items(message)]
+    body |= _reasoning(handover.settings, target)
+    body |= _tools(handover)
+    body |= _limits(handover.settings, target)
+    return {name: value for name, value in body.items() if name not in target.omitted}
+
+
+def _items(message: Message) -> Iterator[Item]:
+    """Spell one message as items; the results of its calls come after the last of them."""
+    if message.role != "assistant":
+        role = "developer" if message.role == "system" else "user"
+        yield {"type": "message", "role": role, "content": list(_content(message.parts))}
+        return
+    for part in message.parts:
+        match part:
+            case Text():
+                yield _answer(part)
+            case Reasoning():
+                yield _thought(part)
+            case ToolCall():
+                yield _call(part)
+            case Image():
+                pass
+            case _:
+                assert_never(part)
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            yield {
+                "type": "function_call_output",
+                "call_id": part.id,
+                "output": _output(part.output),
+            }
+
+
+def _content(parts: Sequence[Part]) -> Iterator[Item]:
+    for part in parts:
+        if isinstance(part, Text):
+            yield {"type": "input_text", "text": part.text}
+        elif isinstance(part, Image):
+            url = f"data:{part.media_type};base64,{part.data}"
+            yield {"type": "input_image", "detail": "auto", "image_url": url}
+
+
+def _answer(text: Text) -> Item:
+    """Spell what was answered as the item that it was, or without an id as a plain message.
+
+    Source: without an id a list of ``output_text`` is refused by servers that check requests by
+    the types of the openai package,
+    github.com/MiaAI-Lab/DeepSeek-v4-Flash-DSpark-2x-DGX-Spark/issues/138.
+    """
+    about = {} if text.phase is None else {"phase": text.phase}
+    if text.item_id is None:
+        return {"type": "message", "role": "assistant", "content": text.text, **about}
+    content = [{"type": "output_text", "text": text.text, "annotations": []}]
+    known = {"id": text.item_id, "status": "completed"}
+    return {"type": "message", **known, "role": "assistant", "content": content, **about}
+
+
+def _thought(reasoning: Reasoning) -> Item:
+    summary = [{"type": "summary_text", "text": reasoning.text}] if reasoning.text else []
+    return {
+        "type": "reasoning",
+        "id": reasoning.item_id,
+        "summary": summary,
+        "encrypted_content": reasoning.encrypted,
+    }
+
+
+def _call(call: ToolCall) -> Item:
+    known = {} if call.item_id is None else {"id": call.item_id}
+    return {
+        "type": "function_call",
+        **known,
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": write_json(call.input).decode(),
+    }
+
+
+def _output(output: Output | None) -> str | list[Item]:
+    if isinstance(output, list):
+        return list(_content(output))
+    return output or ""
+
+
+def _reasoning(settings: Settings, target: Target) -> dict[str, Any]:
+    """Ask for the thinking in the form in which it may come back, for nothing is stored."""
+    efforts = openai_efforts(target.route.model)
+    if target.thinking == "none" or not efforts:
+        return {}
+    asked: dict[str, Any] = {"include": ["reasoning.encrypted_content"]}
+    if settings.reasoning is not None:
+        effort = nearest_effort(settings.reasoning, efforts)
+        told = {} if effort == "none" else {"summary": "auto"}
+        asked["reasoning"] = {"effort": effort, **told}
+    return asked
+
+
+def _tools(handover: Handover) -> dict[str, Any]:
+    """Declare the tools; what says how to call them is refused where there are none."""
+    if not handover.tools:
+        return {}
+    asked: dict[str, Any] = {"tools": [_tool(tool) for tool in handover.tools]}
+    if handover.settings.tool_choice is not None:
+        asked["tool_choice"] = _choice(handover.settings.tool_choice, handover)
+    if handover.settings.parallel_tool_calls is not None:
+        asked["parallel_tool_calls"] = handover.settings.parallel_tool_calls
+    return asked
+
+
+def _choice(choice: str, handover: Handover) -> str | Item:
+    if choice not in _FREE and not handover.target.can_be_forced:
+        return "auto"
+    if choice in _FREE or choice == "required":
+        return choice
+    return {"type": "function", "name": name_there(choice, handover.renamed)}
+
+
+def _tool(tool: ToolSpec) -> Item:
+    described = {"description": tool.description} if tool.description else {}
+    return {
+        "type": "function",
+        "name": tool.name,
+        **described,
+        "parameters": for_openai(tool.input_schema),
+        "strict": False,  # which is not the default here
+    }
+
+
+def _limits(settings: Settings, target: Target) -> dict[str, Any]:
+    limits: dict[str, Any] = {}
+    if settings.max_output_tokens is not None:
+        longest = target.longest(settings.max_output_tokens)
+        limits[target.token_limit] = max(MIN_TOKENS, longest)
+    if target.takes_sampling:
+        limits |= {"temperature": settings.temperature, "top_p": settings.top_p}
+    if target.vendor == "openai":
+        limits["prompt_cache_key"] = settings.cache_key
+    return {name: value for name, value in limits.items() if value is not None}

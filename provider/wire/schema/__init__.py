@@ -1,0 +1,1 @@
+"""JSON Schemas of tools in the form that an API takes."""

@@ -1,0 +1,88 @@
+"""The JSON Schema of a tool's arguments, as one object at its root.
+
+Anthropic refuses a root of another type, and one that is a choice between schemas. What such a
+root says is kept as far as one object can say it: it may then allow more, never less.
+
+Source: the `InputSchema` of the anthropic package 2.14, and the error ``input_schema does not
+support oneOf, allOf, or anyOf at the top level``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...json_value import listed, mapping
+from .schema import resolve
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CHOICES = ("allOf", "anyOf", "oneOf")
+_DEEPEST = 4
+"""How far references and choices within choices are followed; a schema may refer to itself."""
+
+
+def object_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return *schema* where its root is an object, or else one that allows the same objects."""
+    if schema.get("type") == "object" and not any(name in schema for name in ("$ref", *_CHOICES)):
+        return schema
+    if not _can_be_object(schema):
+        return {"type": "object"}
+    rest = {key: value for key, value in schema.items() if key not in ("$ref", *_CHOICES)}
+    properties, required = _members(schema, schema, _DEEPEST)
+    made = {**rest, "type": "object"}
+    if properties:
+        made["properties"] = properties
+    if required:
+        made["required"] = required
+    else:
+        made.pop("required", None)
+    return made
+
+
+def _can_be_object(schema: Mapping[str, Any]) -> bool:
+    """Say whether *schema* can be what arguments are: ``null`` and strings cannot."""
+    type_ = schema.get("type", "object")
+    return type_ == "object" or (isinstance(type_, list) and "object" in type_)
+
+
+def _members(
+    schema: Mapping[str, Any], root: Mapping[str, Any], depth: int
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the properties that *schema* knows in any way, and those that it always requires."""
+    properties = dict(mapping(schema.get("properties")))
+    required = list(listed(schema.get("required")))
+    if depth == 0:
+        return properties, required
+    if isinstance(reference := schema.get("$ref"), str):
+        found = _members(resolve(root, reference), root, depth - 1)
+        _join(properties, required, [found], is_all=True)
+    for name in _CHOICES:
+        branches = [branch for branch in listed(schema.get(name)) if isinstance(branch, dict)]
+        known = [_members(branch, root, depth - 1) for branch in branches if _can_be_object(branch)]
+        _join(properties, required, known, is_all=name == "allOf")
+    return properties, required
+
+
+def _join(
+    properties: dict[str, Any],
+    required: list[str],
+    branches: list[tuple[dict[str, Any], list[str]]],
+    *,
+    is_all: bool,
+) -> None:
+    """Add what *branches* know to *properties* and *required*."""
+    schemas: dict[str, list[Any]] = {}
+    for known, _ in branches:
+        for name, schema in known.items():
+            seen = schemas.setdefault(name, [])
+            if schema not in seen:
+                seen.append(schema)
+    for name, seen in schemas.items():
+        said = seen[0] if len(seen) == 1 else {"allOf" if is_all else "anyOf": seen}
+        own = properties.get(name, said)
+        properties[name] = own if own == said else {"allOf": [own, said]}
+    for name in dict.fromkeys(name for _, names in branches for name in names):
+        is_always = is_all or all(name in names for _, names in branches)
+        if is_always and name not in required:
+            required.append(name)

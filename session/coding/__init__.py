@@ -1,0 +1,1 @@
+"""The coding tools of ``sidestep run --workspace``."""

@@ -1,0 +1,184 @@
+"""The tool that runs a command."""
+
+# No postponed annotations: what they are made of is needed where a schema is drawn from them.
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+from anyio.abc import Process
+from pydantic import Field
+
+from ...provider.secret import names_a_secret
+from .approval import Approve, Request, require
+
+LONGEST_TIMEOUT = 600.0
+MOST_BYTES = 30_000
+_CHUNK = 65_536
+_MOST_DRAINED = 64
+_OURS = "SIDESTEP_"
+"""What our own variables begin with; there are keys in some."""
+
+Command = Annotated[str, Field(description="What the shell is to run.")]
+Timeout = Annotated[
+    float, Field(gt=0, le=LONGEST_TIMEOUT, description="Seconds until the command is stopped.")
+]
+
+
+class ShellTool:
+    """Run commands in a folder, each in a process group of its own that ends with it.
+
+    A process that leaves its group on purpose, as a daemon does, is out of reach.
+
+    Args:
+        root: Where commands start; nothing keeps them there.
+        environ: What they are started with, but for variables that are named like a key; None:
+            `os.environ`.
+        hidden: Names of other variables to leave out.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        approve: Approve,
+        *,
+        environ: Mapping[str, str] | None = None,
+        hidden: Collection[str] = (),
+    ) -> None:
+        self._root = root
+        self._approve = approve
+        self._environ: Mapping[str, str] = os.environ if environ is None else environ
+        self._hidden = hidden
+
+    async def shell(self, command: Command, timeout: Timeout = 120.0) -> str:  # noqa: ASYNC109
+        """Run a shell command in the workspace, and return what it printed and its exit code.
+
+        It has no input and no terminal. Nothing goes on in the background: what still runs when
+        the command ends is stopped. Of a long output the start and the end are kept.
+        """
+        if not 0 < timeout <= LONGEST_TIMEOUT:
+            raise ValueError(
+                f"`timeout` must be above 0 and at most {LONGEST_TIMEOUT:g} seconds, got {timeout}"
+            )
+        if "\0" in command:
+            raise ValueError("`command` has a NUL in it: no shell can run that")
+        await require(self._approve, Request("shell", command))
+        output = _Output()
+        await self._run(command, timeout, output)
+        if output.status is None:
+            return f"{output.text()}[stopped after {timeout:g} s]"
+        return f"{output.text()}[exit code {output.status}]"
+
+    async def _run(self, command: str, seconds: float, output: "_Output") -> None:
+        """Fill *output*; its status stays None where time ran out."""
+        with _pipe() as (reader, writer), anyio.CancelScope(shield=True) as scope:
+            process = await self._start(command, writer)
+            try:
+                scope.shield = False
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_collect, reader, output)
+                    with anyio.move_on_after(seconds):
+                        output.status = await process.wait()
+                    tasks.cancel_scope.cancel()
+            finally:
+                _kill_group(process.pid)
+                scope.shield = True
+                await process.aclose()
+            _drain(reader, output)
+
+    async def _start(self, command: str, writer: int) -> Process:
+        try:
+            return await anyio.open_process(
+                [shutil.which("bash") or "/bin/sh", "-c", command],
+                stdin=subprocess.DEVNULL,
+                stdout=writer,
+                stderr=writer,
+                cwd=self._root,
+                env=visible_environ(self._environ, self._hidden),
+                start_new_session=True,
+            )
+        finally:
+            os.close(writer)
+
+
+def visible_environ(environ: Mapping[str, str], hidden: Collection[str] = ()) -> dict[str, str]:
+    """Return *environ* without what is named like a key, what is ours, and what is *hidden*."""
+    return {
+        name: value
+        for name, value in environ.items()
+        if not (name in hidden or name.upper().startswith(_OURS) or names_a_secret(name))
+    }
+
+
+class _Output:
+    """The first bytes of an output, the last ones, and the exit status, negative for a signal."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        self._start = bytearray()
+        self._end = bytearray()
+        self._dropped = 0
+
+    def add(self, chunk: bytes) -> None:
+        room = MOST_BYTES // 2 - len(self._start)
+        self._start += chunk[:room]
+        self._end += chunk[room:]
+        over = len(self._end) - MOST_BYTES // 2
+        if over > 0:
+            del self._end[:over]
+            self._dropped += over
+
+    def text(self) -> str:
+        """Return it as text, ending in a line break unless it is empty."""
+        if self._dropped:
+            start = self._start.decode(errors="replace")
+            end = self._end.decode(errors="replace")
+            text = f"{start}\n[{self._dropped:,} bytes left out]\n{end}"
+        else:
+            text = (self._start + self._end).decode(errors="replace")
+        return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    """Open a pipe of our own; asyncio would wait for whoever else holds one of its.
+
+    The writer is to be closed inside.
+    """
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    try:
+        yield reader, writer
+    finally:
+        os.close(reader)
+
+
+async def _collect(reader: int, output: _Output) -> None:
+    while True:
+        await anyio.wait_readable(reader)
+        with suppress(BlockingIOError):
+            chunk = os.read(reader, _CHUNK)
+            if not chunk:
+                return
+            output.add(chunk)
+
+
+def _drain(reader: int, output: _Output) -> None:
+    """Take what is still in the pipe, though a daemon may go on filling it."""
+    with suppress(BlockingIOError):
+        for _ in range(_MOST_DRAINED):
+            chunk = os.read(reader, _CHUNK)
+            if not chunk:
+                return
+            output.add(chunk)
+
+
+def _kill_group(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)

@@ -1,0 +1,216 @@
+"""What a recorded answer is, and what sidestep does about it under the current configuration."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from ...provider.classify.report import read_body
+from ...provider.conversation import Reasoning, ToolCall
+from ...provider.conversation import Text as TextPart
+from ...provider.failure import FailureKind, Stage
+from ...provider.recording.recorded_answer import Outcome, Recorded, read
+from ...provider.route import Route
+from ...provider.secret import masked, without_keys
+from ...provider.wire.decoders import DECODERS
+from ..event import failure_to_json
+from ..step.decision import Retry, Standing, Stop, Swap, decide
+from ..step.middleware import Sidestep
+from ..step.step import seconds_until
+from .turn import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.console import Console
+
+    from ...provider.catalog.catalog import Provider
+    from ...provider.failure import Failure
+    from ...provider.wire.protocol import Decoder
+    from ..plan.config import FallbackConfig
+    from ..plan.plan import Plan
+    from ..step.decision import Decision
+
+_CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "model_length"})
+"""The words of all wires for an answer that reached its longest length."""
+
+_ELSEWHERE = Route("another/route")
+"""Stands for a healthy sibling where no route was named."""
+
+_PLACES = {"html": "a page of HTML", "text": "plain text", "binary": "binary data",
+           "json": "JSON", "empty": "an empty body"}  # fmt: skip
+"""What can come in place of a stream, by its form."""
+
+
+def explain(
+    recorded: Recorded, environ: Mapping[str, str], *, route: Route | None = None
+) -> dict[str, Any]:
+    """Return what *recorded* is, and what follows from it, as plain data.
+
+    Args:
+        route: The route that answered; None: one that has a healthy sibling, if any has.
+    """
+    middleware = Sidestep.from_env(environ)
+    known = middleware.providers
+    provider = recorded.spoken_by(known)
+    decoder = DECODERS[provider.wire](provider)
+    outcome = read(recorded, provider, decoder)
+    assumed = [*recorded.notes, *_notes(recorded, provider, known)]
+    if outcome.failure is None:
+        return _answer(decoder) | {"assumed": assumed}
+    if route is None and middleware.config is not None:
+        assumed.append("a route with a healthy sibling, as no --model was given")
+    outcome.failure.route = route
+    keys = [environ.get(each.api_key_env or "", "") for each in known.values()]
+    outcome.failure.message = without_keys(outcome.failure.message, keys)
+    outcome.failure.because = outcome.failure.because or _fact(outcome, recorded, decoder)
+    sibling, chain = _sibling(middleware.plan, route)
+    if chain is not None:
+        assumed.append(f"a step that asks for {chain!r}")
+    decided = _decided(outcome.failure, middleware, sibling)
+    return _described(outcome) | decided | {"assumed": assumed}
+
+
+def _notes(recorded: Recorded, provider: Provider, known: Mapping[str, Provider]) -> list[str]:
+    """Say what of the provider was taken for granted, and what speaks against it."""
+    name, wire = recorded.provider, recorded.looks_like
+    if not name:
+        return [f"the {provider.wire} wire, as no provider was given"]
+    if not recorded.names_somebody and name not in known:
+        return [f"the {provider.wire} wire, as {masked(name)!r} is no provider that sidestep knows"]
+    if wire not in (None, provider.wire):
+        return [f"the {provider.wire} wire of {name!r}, but the body looks like {wire}"]
+    return []
+
+
+def _fact(outcome: Outcome, recorded: Recorded, decoder: Decoder) -> str:
+    """Say what decided where no word of the provider's did."""
+    failure = outcome.failure
+    if failure is None or failure.stage is not Stage.END:
+        return "no word or status that sidestep knows"
+    if failure.kind is not FailureKind.TRUNCATED and decoder.stop is not None:
+        return f"the reason for the end, {decoder.stop!r}"
+    if not outcome.events:
+        return f"no event, but {_PLACES[read_body(recorded.body)[1]]}"
+    end = "the end of the body" if recorded.is_clean else "a broken connection"
+    return f"{end} before the terminal marker, events read: {outcome.events}"
+
+
+def _answer(decoder: Decoder) -> dict[str, Any]:
+    return {
+        "kind": "max_tokens" if decoder.stop in _CUT_SHORT else "ok",
+        "text": "".join(part.text for part in decoder.parts if isinstance(part, TextPart)),
+        "thinking": "".join(part.text for part in decoder.parts if isinstance(part, Reasoning)),
+        "tool_calls": [
+            {"id": part.id, "name": part.name, "input": part.input}
+            for part in decoder.parts
+            if isinstance(part, ToolCall)
+        ],
+        "stop": decoder.stop,
+        "usage": {
+            name: value
+            for name in ("input", "output", "cache_read", "cache_write")
+            if (value := getattr(decoder.usage, name)) is not None
+        },
+    }
+
+
+def _described(outcome: Outcome) -> dict[str, Any]:
+    failure = outcome.failure
+    assert failure is not None  # noqa: S101 - the caller has looked
+    told = failure_to_json(failure)
+    return told | {"delivered": outcome.has_shown, "because": failure.because}
+
+
+def _sibling(plan: Plan | None, route: Route | None) -> tuple[Route | None, str | None]:
+    """Return where a step goes from *route*, and the chain that it has to ask for; None: none."""
+    if plan is None or route is None:
+        return (None if plan is None else _ELSEWHERE), None
+    holding = [
+        name for name, chain in plan.chains.items() if route in (entry.route for entry in chain)
+    ]
+    for asked in (route, *holding):
+        course = plan.course(asked)
+        for sibling in course.siblings.get(route, ()):
+            if sibling not in course.unfit:
+                return sibling, None if asked == route else asked
+    return None, None
+
+
+def _decided(failure: Failure, middleware: Sidestep, sibling: Route | None) -> dict[str, Any]:
+    config, limits = middleware.config, middleware.limits
+    first = Standing(
+        backoff=middleware.policy.first,
+        sibling=sibling,
+        sibling_is_healthy=True,
+        resets_in=seconds_until(failure.reset_at),
+    )
+    at_first = decide(failure, first, limits)
+    is_again = isinstance(decide(failure, replace(first, retries=1), limits), Retry)
+    retries = limits.retries if is_again else int(isinstance(at_first, Retry))
+    at_last = decide(failure, replace(first, retries=retries), limits)
+    cooldown = _cooldown(at_last, config)
+    repair = None if failure.cure is None else str(failure.cure)
+    return {
+        "retry": isinstance(at_first, Retry),
+        "swap": isinstance(at_last, Swap),
+        "degrade": isinstance(at_last, Swap | Stop) and at_last.cooldown is not None,
+        "repair": repair,
+        "wait": at_first.wait if isinstance(at_first, Retry) else None,
+        "cooldown": cooldown,
+        "why": "; ".join([*_repairs(repair), *_why(at_first, at_last, retries, cooldown)]),
+    }
+
+
+def _cooldown(decision: Decision, config: FallbackConfig | None) -> float | None:
+    """Return for how many seconds the route is left alone, the first time."""
+    if config is None or not isinstance(decision, Swap | Stop) or decision.cooldown is None:
+        return None
+    return float(min(max(config.cooldown_seconds, decision.cooldown), config.max_cooldown_seconds))
+
+
+def _repairs(change: str | None) -> list[str]:
+    """Tell of a repair, which comes before all else: our own client makes it."""
+    return [] if change is None else [f"repaired once, where that changes the request: {change}"]
+
+
+def _why(at_first: Decision, at_last: Decision, retries: int, cooldown: float | None) -> list[str]:
+    """Tell in half a sentence each what sidestep does."""
+    told: list[str] = []
+    if isinstance(at_first, Retry):
+        often = "once" if retries == 1 else f"{retries} times at most, with waits that grow"
+        told.append(f"retried on the same route after {at_first.wait:g} s, {often}")
+    if isinstance(at_last, Swap):
+        where = "a sibling" if at_last.sibling is _ELSEWHERE else str(at_last.sibling)
+        told.append(f"then moved to {where}" if told else f"moved to {where} at once")
+    if isinstance(at_last, Stop):
+        told.append(f"{'then ' if told else ''}the step fails: {at_last.why}")
+    if cooldown is not None:
+        told.append(f"the route that failed is left alone for {cooldown:g} s")
+    return told
+
+
+def show(console: Console, found: Mapping[str, Any]) -> None:
+    """Print what `explain` found."""
+    style = "bold green" if found["kind"] in {"ok", "max_tokens"} else "bold red"
+    console.print(Text(str(found["kind"]), style=style))
+    for name, value in found.items():
+        if name != "kind" and value not in (None, "", [], {}):
+            line = Text.assemble((f"  {name:12} ", "dim"), printable(_written(name, value)))
+            console.print(line, soft_wrap=True)
+
+
+def _written(name: str, value: Any) -> str:
+    """Spell *value* for a person; its further lines stand below the first."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name == "assumed":
+        text = "\n".join(value)
+    elif isinstance(value, float):
+        text = f"{value:g} s"
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.replace("\n", "\n" + " " * 15)

@@ -1,0 +1,115 @@
+"""What the options of the command take."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...provider.route import Route
+from ..cost.budget import Budget
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable
+
+_LIMITS = [field.name.replace("_", "-") for field in fields(Budget)]
+
+
+class Seconds(click.FloatRange):
+    """A finite number of seconds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        seconds = super().convert(value, param, ctx)
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return seconds
+
+
+class RouteName(click.ParamType[Route]):
+    """A route, written ``provider/model``."""
+
+    name = "provider/model"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Route:
+        """Return the route."""
+        try:
+            return Route(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Place(click.Path):
+    """A file or a folder; a name that is empty, as of an unset variable, is not this folder."""
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the path."""
+        if not str(value) and isinstance(param, click.Option):
+            option = param.opts[0]
+            self.fail(f"'' is empty: write `{option} {param.metavar}`, or leave it out", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Limit(click.ParamType[tuple[str, float]]):
+    """One limit of a budget, written ``key=value``."""
+
+    name = "key=value"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, float]:
+        """Return the limit's name in a `Budget`, and its value."""
+        key, equals, number = value.partition("=")
+        if not equals:
+            self.fail(f"{value!r} has no =: write KEY=VALUE, as in attempts=40", param, ctx)
+        if key.replace("_", "-") not in _LIMITS:
+            close = difflib.get_close_matches(key, _LIMITS, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            known = f"take one of {', '.join(_LIMITS)}"
+            self.fail(f"{key!r} is nothing that a budget limits{hint}: {known}", param, ctx)
+        name = key.replace("-", "_")
+        try:
+            limit = _number(number)
+        except ValueError:
+            self.fail(f"{number!r} is no number: write `{key}=40` or the like", param, ctx)
+        try:
+            Budget(**{name: limit})
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return name, limit
+
+
+def _number(text: str) -> Any:
+    """Return what *text* says, as an integer where it is one, also as 1e6."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def budget_option(name: str, *, help: str) -> Callable[[Any], Any]:  # noqa: A002 - as click has it
+    """Return the option *name*, which is given once for each limit and makes one `Budget`."""
+    return click.option(
+        name, type=Limit(), multiple=True, callback=_budget, metavar="KEY=VALUE", help=help
+    )
+
+
+def _budget(
+    ctx: click.Context, param: click.Parameter, limits: Iterable[tuple[str, float]]
+) -> Budget | None:
+    told: dict[str, Any] = {}
+    for name, limit in limits:
+        if name in told:
+            message = f"`{name}` is given twice, as {told[name]} and as {limit}: keep one of them"
+            raise click.BadParameter(message, ctx, param)
+        told[name] = limit
+    return Budget(**told) if told else None

@@ -1,0 +1,86 @@
+"""A stored conversation as the request that a route would get, and what that leaves out."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ...provider.client.rendering import body_of
+from ...provider.error import ConfigError
+from ...provider.handover.settings_diff import unsaid
+from ...provider.handover.target import target_of
+from ..step.middleware import Sidestep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ...provider.conversation import Conversation
+    from ...provider.handover.handover import Note
+    from ...provider.route import Route
+
+
+def render(conversation: Conversation, route: Route, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return the body for *route*, the path it goes to, and a note for every change, as data.
+
+    Raises:
+        ConfigError: The provider of *route* is not known.
+    """
+    known = Sidestep.from_env(environ).providers
+    provider = known.get(route.provider)
+    if provider is None:
+        raise ConfigError(
+            f"{route.provider!r} of {str(route)!r} is no provider that is known: take one of "
+            f"{', '.join(sorted(known))}, or add it to SIDESTEP_PROVIDERS"
+        )
+    body, rendering = body_of(conversation, provider, route)
+    unsaid_ = unsaid(
+        conversation.settings,
+        conversation.tools,
+        body,
+        renamed=rendering.renamed,
+        thinks=target_of(provider, route).thinking != "none",
+    )
+    return {
+        "route": str(route),
+        "url": provider.base_url + rendering.path,
+        "body": body,
+        "notes": [_note(note) for note in _together(rendering.notes, unsaid_)],
+    }
+
+
+def _together(told: Sequence[Note], found: Iterable[Note]) -> Iterator[Note]:
+    """Return the notes of both, but of a thing that both are about only the first."""
+    yield from told
+    things = {note.what.partition(" to ")[0] for note in told}
+    settings = {thing.partition(" ")[0] for thing in things}
+    if "thinking" in settings:
+        settings.add("effort")
+    for note in found:
+        name = note.what.partition(" ")[0]
+        if name in {"name", "schema"}:
+            is_new = note.what.partition(" to ")[0] not in things
+        else:
+            is_new = name not in settings
+        if is_new:
+            yield note
+
+
+def show(found: Mapping[str, Any], *, with_notes: bool) -> str:
+    """Spell the body for a person, and after it a line for every change."""
+    lines = [json.dumps(found["body"], ensure_ascii=False, indent=2)]
+    if with_notes:
+        lines += ["", *(f"{note['text']}" for note in found["notes"])]
+        if not found["notes"]:
+            lines.append("everything crosses as it is stored")
+    return "\n".join(lines)
+
+
+def _note(note: Note) -> dict[str, Any]:
+    return {
+        "action": note.action,
+        "what": note.what,
+        "why": note.why,
+        "message": note.message,
+        "part": note.part,
+        "text": str(note),
+    }

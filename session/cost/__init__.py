@@ -1,0 +1,1 @@
+"""What attempts cost, and what may be spent."""

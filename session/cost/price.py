@@ -1,0 +1,56 @@
+"""What tokens cost on a route."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+
+from ...provider.conversation import Usage
+from ...provider.error import ConfigError
+from ...provider.route import Route
+
+Price = Callable[[Route, Usage], float | None]
+"""Returns US dollars, None where it knows no price. ``input`` counts what a cache had as well.
+
+What is no finite number of 0 or more counts as no price.
+"""
+
+_FACADES = ("-anthropic", "-chat")
+"""What follows the vendor in the names of our providers that are another of its APIs."""
+
+
+class Prices:
+    """Look prices up in the package `genai-prices`, as it was released: a `Price`.
+
+    A provider that it does not know has no price, also where the model has one elsewhere.
+
+    Raises:
+        ConfigError: The package is not installed.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import genai_prices
+        except ImportError as error:
+            raise ConfigError(
+                "prices come from the package `genai-prices`, which is not installed: "
+                "`pip install 'sidestep[prices]'`, or pass `price=`, a function of your own"
+            ) from error
+        self._package: ModuleType = genai_prices
+
+    def __call__(self, route: Route, usage: Usage) -> float | None:
+        """Return what *usage* costs on *route*, in US dollars; None where that is not known."""
+        vendor = route.provider
+        for facade in _FACADES:
+            vendor = vendor.removesuffix(facade)
+        counts = self._package.Usage(
+            input_tokens=usage.input or 0,
+            output_tokens=usage.output or 0,
+            cache_read_tokens=usage.cache_read or 0,
+            cache_write_tokens=usage.cache_write or 0,
+        )
+        try:
+            told = self._package.calc_price(counts, route.model, provider_id=vendor)
+        except (LookupError, ValueError):  # not known; no counts that could be
+            return None
+        return float(told.total_price)

@@ -1,0 +1,1 @@
+"""Rehearsed outages, and whether they came out as they should."""

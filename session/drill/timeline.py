@@ -1,0 +1,280 @@
+"""What happened in a drill, drawn so that it is understood at a glance: routes as rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from ..event import (
+    AttemptFailed,
+    AttemptStarted,
+    CandidateSkipped,
+    ProbeStarted,
+    RouteDegraded,
+    StepEnded,
+    Swapped,
+    ToolRunEnded,
+    ToolRunStarted,
+    Waiting,
+)
+from ..skip_reason import PASSING
+from .judge import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import Console
+
+    from ...provider.failure import Failure
+    from ...provider.route import Route
+    from .drill import Drill, PlayedTurn
+
+_ASCII = str.maketrans(
+    {"✗": "x", "✓": "+", "·": ".", "↳": ">", "░": "#", "│": "|", "─": "-", "▫": "="}
+)
+_STYLES = {
+    "✗": "bold red",
+    "✓": "bold green",
+    "·": "yellow",
+    "─": "red",
+    "↳": "cyan",
+    "░": "dim red",
+    "?": "cyan",
+    "▫": "blue",
+}
+_LEGEND = "✗ failed  · a second's wait, ─ silence  ↳ swap  ░ degraded  ? probe  ✓ answered"
+_TOOLS = "  ▫ tool"
+
+
+@dataclass(slots=True)
+class _Tracks:
+    """A row of marks for each route, all of the same length."""
+
+    routes: list[Route]
+    seconds_each: float
+    """Seconds of a wait that one column stands for."""
+    rows: dict[Route, str] = field(default_factory=dict)
+    head: str = ""
+    degraded_until: dict[Route, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rows = dict.fromkeys(self.routes, "")
+
+    def mark(self, route: Route | None, marks: str, now: float) -> None:
+        """Append *marks* to the row of *route*, and as much to every other."""
+        for other, row in self.rows.items():
+            is_degraded = self.degraded_until.get(other, 0.0) > now
+            rest = ("░" if is_degraded else " ") * len(marks)
+            self.rows[other] = row + (marks if other == route else rest)
+
+    def columns(self, seconds: float) -> int:
+        """Say how many columns *seconds* take."""
+        return max(round(seconds / self.seconds_each), 0)
+
+    def label(self, text: str) -> None:
+        """Write *text* above what comes next."""
+        self.head = self.head.ljust(self._width) + text
+
+    def close(self, now: float) -> None:
+        """Make room for the label."""
+        self.mark(None, " " * max(len(self.head) - self._width, 0), now)
+
+    def divide(self) -> None:
+        """Draw a line between what was and what comes."""
+        if self._width:
+            self.rows = {route: row + "│" for route, row in self.rows.items()}
+
+    @property
+    def _width(self) -> int:
+        return len(next(iter(self.rows.values()), ""))
+
+
+def draw(
+    console: Console, drill: Drill, turns: Sequence[PlayedTurn], complaints: Sequence[str]
+) -> None:
+    """Print the timeline of *turns*, each turn in words, and the verdict."""
+    is_plain = console.options.ascii_only
+    for line in _lines(console.width, drill, turns, complaints):
+        console.print(_plain(line) if is_plain else line, soft_wrap=True)
+
+
+def _plain(line: Text) -> Text:
+    return Text(line.plain.translate(_ASCII).encode("ascii", "replace").decode())
+
+
+def _lines(
+    width: int, drill: Drill, turns: Sequence[PlayedTurn], complaints: Sequence[str]
+) -> Iterator[Text]:
+    yield Text.assemble((drill.name, "bold"), "  ", drill.file.title)
+    yield Text()
+    yield from _chart(width, turns)
+    has_tools = any(isinstance(event, ToolRunStarted) for turn in turns for _, event in turn.events)
+    yield Text(_LEGEND + (_TOOLS if has_tools else ""), style="dim")
+    for number, turn in enumerate(turns, 1):
+        yield Text()
+        yield from _told(number, turn)
+    yield Text()
+    if not complaints:
+        count = sum(len(turn.requests) for turn in turns)
+        yield Text.assemble(("passed", "bold green"), f"  {count} requests, all as expected")
+    for complaint in complaints:
+        yield Text.assemble(("failed", "bold red"), f"  {complaint}")
+
+
+def _chart(width: int, turns: Sequence[PlayedTurn]) -> Iterator[Text]:
+    routes = list(dict.fromkeys(_routes(turns)))
+    label = max((len(route) for route in routes), default=0) + 2
+    for seconds_each in (1.0, 2.0, 4.0, 8.0, 16.0):
+        tracks = _drawn(_Tracks(routes, seconds_each), turns)
+        length = max((len(row) for row in tracks.rows.values()), default=0)
+        if label + length <= width or (seconds_each == 1.0 and 2 + length <= width):
+            break
+    is_beside = label + length <= width
+    yield Text((" " * (label if is_beside else 2)) + tracks.head, style="dim")
+    for route, row in tracks.rows.items():
+        painted = _painted(row.rstrip())
+        if is_beside:
+            yield Text(route.ljust(label)) + painted
+        else:
+            yield Text(route)
+            yield Text("  ") + painted
+
+
+def _painted(row: str) -> Text:
+    return Text.assemble(*((mark, _STYLES.get(mark, "dim")) for mark in row))
+
+
+def _routes(turns: Iterable[PlayedTurn]) -> Iterator[Route]:
+    for turn in turns:
+        for _at, event in turn.events:
+            if isinstance(event, AttemptStarted):
+                yield event.route
+
+
+def _drawn(tracks: _Tracks, turns: Sequence[PlayedTurn]) -> _Tracks:
+    for number, turn in enumerate(turns, 1):
+        if turn.pause:
+            tracks.divide()
+            tracks.label(f"{turn.pause:g} s")
+            tracks.close(turn.started_at - turn.pause)
+        tracks.divide()
+        tracks.label(f"turn {number}")
+        _draw_turn(tracks, turn)
+        tracks.close(turn.ended_at)
+    return tracks
+
+
+def _draw_turn(tracks: _Tracks, turn: PlayedTurn) -> None:
+    arrow = ""
+    route: Route | None = None
+    began_at = turn.started_at
+    for at, event in turn.events:
+        match event:
+            case AttemptStarted():
+                route = event.route
+            case StepEnded() if event.error is None:
+                tracks.degraded_until.pop(event.route, None)
+                tracks.mark(event.route, f"{arrow}✓", at)
+                arrow = ""
+            case ToolRunStarted():
+                began_at = at
+            case ToolRunEnded():
+                tracks.mark(route, "▫" * tracks.columns(at - began_at), at)
+            case ProbeStarted():
+                arrow += "?"
+            case AttemptFailed():
+                silence = "─" * tracks.columns(event.seconds - 1)
+                tracks.mark(event.route, f"{arrow}{silence}✗", at)
+                arrow = ""
+            case Waiting():
+                tracks.mark(event.route, "·" * max(tracks.columns(event.seconds), 1), at)
+            case RouteDegraded():
+                tracks.degraded_until[event.route] = at + event.seconds
+            case Swapped():
+                arrow = "↳"
+            case _:
+                pass
+
+
+def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
+    seconds = turn.ended_at - turn.started_at
+    yield Text.assemble(
+        (f"turn {number}", "bold"), f"  {turn.prompt}", (f"  {seconds:.1f} s", "dim")
+    )
+    for run in _runs(turn):
+        yield Text.assemble("  ", ("✗", "bold red"), f" {run.route}  {run.told()}")
+    for route, why in _passed_over(turn).items():
+        yield Text.assemble("  ", ("·", "yellow"), f" {route}  passed over: {why}")
+    yield from _steps(turn)
+    if turn.error is None:
+        answered = turn.requests[-1].route if turn.requests else "?"
+        text = shown(event for _at, event in turn.events)
+        yield Text.assemble("  ", ("✓", "bold green"), f" {answered}  {text}")
+    else:
+        error = f"{type(turn.error).__name__}: {turn.error}"
+        yield Text.assemble("    ", (error, "red"))
+
+
+def _passed_over(turn: PlayedTurn) -> dict[Route, str]:
+    skipped = (event for _, event in turn.events if isinstance(event, CandidateSkipped))
+    # The chart says what stood in the way for a while only.
+    return {event.route: event.reason for event in skipped if event.reason not in PASSING}
+
+
+def _steps(turn: PlayedTurn) -> Iterator[Text]:
+    """Say who answered which step, where there is more than one."""
+    answered = [e.route for _, e in turn.events if isinstance(e, StepEnded) and e.error is None]
+    if len(answered) < 2:
+        return
+    told, first = [], 1
+    for route, run in groupby(answered):
+        last = first + len(list(run)) - 1
+        told.append(f"{first}-{last} {route}" if last > first else f"{first} {route}")
+        first = last + 1
+    yield Text(f"    answered steps {', '.join(told)}", style="dim")
+
+
+@dataclass(slots=True)
+class _Run:
+    """Attempts on one route that failed alike, in a row."""
+
+    route: Route
+    failure: Failure
+    count: int = 1
+    waits: list[float] = field(default_factory=list)
+
+    def told(self) -> str:
+        """Put what matters first: the provider's own words may be long."""
+        failure = self.failure
+        status = "" if failure.status is None else f" {failure.status}"
+        times = f", {self.count} times" if self.count > 1 else ""
+        waits = ", ".join(f"{wait:.1f}" for wait in self.waits)
+        waited = f", waiting {waits} s" if waits else ""
+        return f"{failure.kind}{status}{times}{waited}: {failure.message}"
+
+
+def _runs(turn: PlayedTurn) -> list[_Run]:
+    runs: list[_Run] = []
+    for _at, event in turn.events:
+        if isinstance(event, Waiting):
+            runs[-1].waits.append(event.seconds)
+        if not isinstance(event, AttemptFailed):
+            continue
+        last = runs[-1] if runs else None
+        if last and (last.route, last.failure.kind) == (event.route, event.failure.kind):
+            last.count += 1
+        else:
+            runs.append(_Run(event.route, event.failure))
+    return runs
+
+
+def listing(drills: Iterable[Drill]) -> Table:
+    """Return a table of *drills*."""
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for drill in drills:
+        table.add_row(Text(drill.name, style="bold"), drill.file.title)
+    return table

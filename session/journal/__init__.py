@@ -1,0 +1,1 @@
+"""The record of every attempt, wait and swap, as a file."""

@@ -1,0 +1,235 @@
+"""A file that says what happened: each attempt, wait, swap and cooldown, one object a line."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any, Self
+
+from ...provider.error import ConfigError
+from ...provider.secret import masked
+from ..clock import Clock, SystemClock
+from ..event import (
+    AttemptStarted,
+    Compacted,
+    Event,
+    StepStarted,
+    ToolRunEnded,
+    ToolRunStarted,
+    TurnEnded,
+)
+from .line import UNHEARD, VERSION, describe, line
+
+VARIABLE = "SIDESTEP_JOURNAL"
+
+# A pipe without a reader must not hold up a turn.
+_FLAGS = (
+    os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+)  # fmt: skip
+
+_logger = logging.getLogger("sidestep")
+
+
+class Journal:
+    """Append every event to a file, but for the words that were said.
+
+    A listener: give it to one `Sidestep` as ``journal``, which also tells it which turn an event
+    belongs to. Each line is written at once and whole, so that processes may share a file. What
+    cannot be written is lost, and counted; that is logged once, and no turn ends of it.
+
+    Args:
+        path: Where to append; made where it is missing, for its owner alone.
+        clock: What turns and tools are timed by.
+        wall_clock: Epoch seconds, for the time that stands on each line.
+        environ: Variables whose names end like those of secrets; their values are written nowhere.
+            None: `os.environ`.
+
+    Raises:
+        ConfigError: The file cannot be opened.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        clock: Clock | None = None,
+        wall_clock: Callable[[], float] = time.time,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self.path = os.fspath(path)
+        self.clock: Clock = clock or SystemClock()
+        self._wall_clock = wall_clock
+        self._environ: Mapping[str, str] = os.environ if environ is None else environ
+        self._file = _open(self.path)
+        self._close = weakref.finalize(self, os.close, self._file)
+        self._is_torn = _ends_mid_line(self.path)
+        self._has_complained = False
+        self._lost = 0
+        self._turns = count(1)
+        self._begin_part()
+
+    def _begin_part(self) -> None:
+        """Give this process a part of its own; its first line is written with the next one."""
+        self.session = os.urandom(8).hex()
+        self._pid = os.getpid()
+        self._is_headed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Journal({self.path!r})"
+
+    def __call__(self, event: Event) -> None:
+        """Write *event*."""
+        step, attempt = getattr(event, "step", None), getattr(event, "attempt", None)
+        self.write(event, turn=None, step=step, attempt=attempt)
+
+    def page(self, *, of_turn: bool = False) -> Page:
+        """Return a listener for the events of one step, or of one turn."""
+        return Page(self, next(self._turns) if of_turn else None)
+
+    def close(self) -> None:
+        """Let go of the file; what is heard after that is not written."""
+        self._close()
+
+    def write(
+        self,
+        event: Event,
+        *,
+        turn: int | None,
+        step: int | None,
+        attempt: int | None,
+        seconds: float | None = None,
+    ) -> None:
+        """Write *event* with the numbers that join it to others; *seconds* is what it took."""
+        told = describe(event, self._environ)
+        if told is None or not self._close.alive:
+            return
+        if os.getpid() != self._pid:  # a fork counts its steps on its own
+            self._begin_part()
+        if seconds is not None:
+            told["seconds"] = seconds
+        ids = {"turn": turn, "step": step, "attempt": attempt}
+        if not (self._is_ready() and self._append(self._stamp() | ids | told)):
+            self._lost += 1
+
+    def _is_ready(self) -> bool:
+        """Write what has to stand before the next line; say whether it does."""
+        if not self._is_headed:
+            self._is_headed = self._append(self._head())
+        if self._is_headed and self._lost:
+            ids = {"turn": None, "step": None, "attempt": None}
+            told = {"event": "LinesLost", "lines": self._lost}
+            if self._append(self._stamp() | ids | told):
+                self._lost = 0
+        return self._is_headed and not self._lost
+
+    def _head(self) -> dict[str, Any]:
+        stamp = self._stamp()
+        return {"journal": VERSION, "session": stamp["session"], "at": stamp["at"]}
+
+    def _stamp(self) -> dict[str, Any]:
+        at = datetime.fromtimestamp(self._wall_clock(), UTC).isoformat(timespec="milliseconds")
+        return {"at": at.replace("+00:00", "Z"), "session": self.session}
+
+    def _append(self, record: Mapping[str, Any]) -> bool:
+        """Write *record* in one call; say whether all of it is there."""
+        written = b"\n" * self._is_torn + line(record)
+        try:
+            size = os.write(self._file, written)
+        except OSError as error:
+            self._complain(error.strerror)
+            return False
+        if size < len(written):
+            self._is_torn = True
+            self._complain("there was room for half a line")
+            return False
+        self._is_torn = False
+        return True
+
+    def _complain(self, why: str | None) -> None:
+        if not self._has_complained:
+            self._has_complained = True
+            _logger.error(
+                "the journal %r cannot be written (%s): lines are missing in it until it can",
+                masked(self.path), why,
+            )  # fmt: skip
+
+
+class Page:
+    """Write the events of one turn, or of one step outside a turn, each with what it belongs to.
+
+    Args:
+        turn: The number of the turn; None outside one.
+    """
+
+    __slots__ = ("_attempt", "_journal", "_started_at", "_step", "_tools", "turn")
+
+    def __init__(self, journal: Journal, turn: int | None) -> None:
+        self.turn = turn
+        self._journal = journal
+        self._started_at = journal.clock.time()
+        self._step: int | None = None
+        self._attempt: int | None = None
+        self._tools: dict[str, float] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Write *event*; one that names no attempt belongs to the last that began."""
+        if isinstance(event, UNHEARD):
+            return
+        if isinstance(event, StepStarted):
+            self._step, self._attempt = event.step, None
+        elif isinstance(event, AttemptStarted):
+            self._attempt = event.attempt
+        step = getattr(event, "step", self._step)
+        attempt = getattr(event, "attempt", self._attempt if step == self._step else None)
+        if isinstance(event, TurnEnded | Compacted):
+            step = attempt = None
+        seconds = self._seconds(event)
+        self._journal.write(event, turn=self.turn, step=step, attempt=attempt, seconds=seconds)
+
+    def aside(self) -> Page:
+        """Return a page of the same turn, for a step beside its own."""
+        return Page(self._journal, self.turn)
+
+    def _seconds(self, event: Event) -> float | None:
+        """Return what took how long, where the event itself does not say."""
+        if isinstance(event, ToolRunStarted):
+            self._tools[event.id] = self._journal.clock.time()
+        elif isinstance(event, ToolRunEnded):
+            began_at = self._tools.pop(event.id, None)
+            return None if began_at is None else self._journal.clock.time() - began_at
+        elif isinstance(event, TurnEnded) and self.turn is not None:
+            return self._journal.clock.time() - self._started_at
+        return None
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, _FLAGS, 0o600)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ConfigError(
+            f"the journal {path!r} cannot be opened ({why}): name a file that can be written"
+        ) from error
+
+
+def _ends_mid_line(path: str) -> bool:
+    """Say whether the last line at *path* was cut, by a crash or a full disk."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.seek(0, os.SEEK_END) > 0 and file.seek(-1, 1) >= 0 and file.read() != b"\n"
+    except OSError:  # it may be written, but not read
+        return False

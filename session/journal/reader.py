@@ -1,0 +1,188 @@
+"""A journal, line by line; what is no line of one is noted, and passed over."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ...provider.error import ConfigError
+from .line import LONGEST, VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import BinaryIO
+
+_READ_AT_ONCE = 16 * LONGEST
+_MOST_PROBLEMS = 100
+"""Of those that are kept in words; all are counted."""
+
+
+class NotOurs(Exception):
+    """A line is none of a journal, or lacks something."""
+
+
+class JournalReader:
+    """Read the entries of a journal.
+
+    Attributes:
+        problems: What was passed over, each with its ``line``, counted from 1; the first hundred.
+        problem_count: How many there are.
+        sessions: The version of each session's part.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[dict[str, Any]] = []
+        self.problem_count = 0
+        self.sessions: dict[str, int] = {}
+        self._has_lines = self._has_journal = False
+        self._newer = ""
+
+    def read(self, file: BinaryIO, take: Callable[[dict[str, Any]], None]) -> None:
+        """Hand every entry of *file* to *take*; where that raises `NotOurs`, it is noted.
+
+        Raises:
+            ConfigError: Nothing in *file* can be read as a journal.
+        """
+        for number, content in _lines(file):
+            self._has_lines = True
+            try:
+                entry = self._entry(content)
+                if entry is not None:
+                    take(entry)
+                    self._has_journal = True
+            except NotOurs as error:
+                self._note(number, str(error))
+        if self._has_lines and not self._has_journal:
+            first = self.problems[0] if self.problems else {"line": 1, "problem": self._newer}
+            raise ConfigError(
+                f"it is no journal that can be read (line {first['line']}: {first['problem']}): "
+                "name the FILE of `sidestep run --journal`, or of SIDESTEP_JOURNAL"
+            )
+
+    def _entry(self, content: bytes) -> dict[str, Any] | None:
+        """Return the entry on a line; None where it only heads others."""
+        entry = _parse(content)
+        if "journal" in entry:
+            self._take_head(entry)
+            return None
+        session = text(entry, "session")
+        text(entry, "event")
+        if self.sessions.setdefault(session, VERSION) > VERSION:
+            raise NotOurs(f"it belongs to a part of version {self.sessions[session]}")
+        return entry
+
+    def _take_head(self, entry: dict[str, Any]) -> None:
+        version, session = entry["journal"], text(entry, "session")
+        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+            raise NotOurs(f"{version!r} is no version of a journal")
+        self.sessions[session] = version
+        if version > VERSION:
+            raise NotOurs(
+                f"version {version} is newer than {VERSION}, the last that this sidestep reads: "
+                "update it"
+            )
+        self._has_journal = True
+
+    def _note(self, number: int, problem: str) -> None:
+        self.problem_count += 1
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append({"line": number, "problem": problem})
+
+
+def read_journal(path: str, take: Callable[[dict[str, Any]], None]) -> JournalReader:
+    """Hand every entry of the journal at *path* to *take*; ``-`` is stdin.
+
+    Raises:
+        ConfigError: It cannot be read, or is no journal.
+    """
+    reader = JournalReader()
+    try:
+        if path == "-":
+            if sys.stdin is None:
+                _refuse("stdin is closed")
+            reader.read(sys.stdin.buffer, take)
+        else:
+            if os.path.exists(path) and not (os.path.isfile(path) or _is_pipe(path)):
+                _refuse("it is not a regular file: name the file itself")
+            with open(path, "rb") as file:
+                reader.read(file, take)
+    except ConfigError as error:
+        raise ConfigError(f"{path!r}: {error}") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{path!r}: it cannot be read ({why})") from None
+    return reader
+
+
+def _is_pipe(path: str) -> bool:
+    """Say whether the shell names a pipe so, as in <(ssh …)."""
+    return stat.S_ISFIFO(os.stat(path).st_mode)
+
+
+def _refuse(why: str) -> NoReturn:
+    raise ConfigError(why)
+
+
+def text(entry: dict[str, Any], name: str) -> str:
+    """Return the text in field *name*.
+
+    Raises:
+        NotOurs: There is none.
+    """
+    value = entry.get(name)
+    return value if isinstance(value, str) else _lacks(entry, name)
+
+
+def number(entry: dict[str, Any], name: str) -> float:
+    """Return the number in field *name*.
+
+    Raises:
+        NotOurs: There is none.
+    """
+    value = number_or_none(entry, name)
+    return _lacks(entry, name) if value is None else value
+
+
+def number_or_none(entry: dict[str, Any], name: str) -> float | None:
+    """Return the number in field *name*, where there is one.
+
+    Raises:
+        NotOurs: There is something else.
+    """
+    value = entry.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        _lacks(entry, name)
+    return value
+
+
+def _lacks(entry: dict[str, Any], name: str) -> NoReturn:
+    event = entry.get("event")
+    whose = event if isinstance(event, str) else "it"
+    raise NotOurs(f"{whose[:80]} has no {name!r} that can be read")
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Give each line that is not empty, and its number; of one without end only the beginning."""
+    count, is_new = 0, True
+    while content := file.readline(_READ_AT_ONCE):
+        count += is_new
+        if is_new and not content.isspace():
+            yield count, content
+        is_new = content.endswith(b"\n")
+
+
+def _parse(content: bytes) -> dict[str, Any]:
+    try:
+        entry = json.loads(content)
+    except (ValueError, RecursionError):
+        is_cut = content.startswith((b'{"at"', b'{"journal"')) or not content.endswith(b"\n")
+        raise NotOurs("it is cut" if is_cut else "it is no JSON") from None
+    if not isinstance(entry, dict):
+        raise NotOurs("it is no object")
+    return entry

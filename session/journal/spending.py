@@ -1,0 +1,77 @@
+"""What the attempts in a journal took, in tokens and money, and what of that bought nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+from .reader import number, number_or_none, text
+
+
+@dataclass(slots=True)
+class Sum:
+    """Tokens and money of some attempts."""
+
+    count: int = 0
+    input: float = 0
+    output: float = 0
+    money: float | None = None
+    unpriced: int = 0
+
+    def add(self, other: Sum) -> None:
+        """Add what *other* comes to."""
+        self.count += other.count
+        self.input += other.input
+        self.output += other.output
+        self.unpriced += other.unpriced
+        if other.money is not None:
+            self.money = (self.money or 0.0) + other.money
+
+    def told(self) -> dict[str, Any]:
+        """Return it as plain data; ``money`` is null where no attempt has a price."""
+        return {
+            "count": self.count,
+            "input": self.input,
+            "output": self.output,
+            "money": None if self.money is None else round(self.money, 6),
+            "unpriced": self.unpriced,
+        }
+
+
+class Spending:
+    """Add up the entries ``Spent``, which come before the end of their attempt."""
+
+    def __init__(self) -> None:
+        self._routes: defaultdict[str, Sum] = defaultdict(Sum)
+        self._under_way: defaultdict[tuple[object, ...], dict[object, Sum]] = defaultdict(dict)
+        self._lost = Sum()
+
+    def take(self, entry: dict[str, Any]) -> None:
+        """Add what *entry* says.
+
+        Raises:
+            NotOurs: It lacks something, and nothing was added.
+        """
+        route, step, attempt = text(entry, "route"), number(entry, "step"), entry.get("attempt")
+        money = number_or_none(entry, "money")
+        sent, said = (number_or_none(entry, name) or 0 for name in ("input", "output"))
+        spent = Sum(1, sent, said, money, int(money is None))
+        self._routes[route].add(spent)
+        if isinstance(attempt, int):
+            self._under_way[entry["session"], step][attempt] = spent
+
+    def fail(self, session: str, step: float, attempt: object) -> None:
+        """Count as lost what *attempt* took: it has failed."""
+        spent = self._under_way.get((session, step), {}).pop(attempt, None)
+        if spent is not None:
+            self._lost.add(spent)
+
+    def end(self, session: str, step: float) -> None:
+        """Forget the attempts of *step*."""
+        self._under_way.pop((session, step), None)
+
+    def told(self) -> dict[str, Any]:
+        """Return the sums as plain data."""
+        rows = [{"route": route} | spent.told() for route, spent in self._routes.items()]
+        return {"spent": rows, "spent_on_failures": self._lost.told() if self._lost.count else None}

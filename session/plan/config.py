@@ -1,0 +1,240 @@
+"""The configuration that a coordinator sets, and where it is read from."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.alias_generators import to_camel, to_snake
+from pydantic_core import from_json
+
+from ...provider.catalog.catalog import ProviderSettings, provider_settings
+from ...provider.error import ConfigError
+from ...provider.route import Route
+from ...provider.secret import masked
+from .duplicate_key import doubled_keys
+
+Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
+Status = Annotated[int, Field(strict=True, ge=0, le=999)]
+Factor = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigWarning:
+    """Something in the configuration that does not do what its author meant.
+
+    Args:
+        code: Stable, such as ``C003``; the README lists them.
+        message: What is wrong, with the value; what looks like a key is masked in it.
+        cure: What to change; the same.
+    """
+
+    code: str
+    message: str
+    cure: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
+        object.__setattr__(self, "cure", masked(self.cure))
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}: {self.cure}"
+
+
+class FallbackConfig(BaseModel):
+    """Where a step may go when its route fails, and how hard to try first.
+
+    Takes its keys in camelCase and in snake_case. Entries of the map that cannot be used are
+    left out, each with a warning in `warnings`.
+
+    Raises:
+        pydantic.ValidationError: A value has the wrong type, or is out of range.
+        ConfigError: A provider's settings are wrong.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        arbitrary_types_allowed=True,
+        defer_build=True,
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
+    )
+
+    fallback_models_by_model: Mapping[Route, tuple[Route, ...]]
+    fallback_on_errors: tuple[Status, ...] = (
+        402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529,
+    )  # fmt: skip
+    max_fallback_attempts: Count = 2
+    max_upstream_retry_attempts: Count | None = None
+    cooldown_seconds: Count = 60
+    max_cooldown_seconds: Count = 3600
+    cooldown_backoff: Factor = 1.0
+    max_wait_seconds: Count = 60
+    on_partial: Literal["retract", "interrupt"] = "retract"
+    move_policy: Literal["rebuild", "first_call", "idempotent"] = "rebuild"
+    idempotent_tools: tuple[str, ...] = ()
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
+    warnings: tuple[ConfigWarning, ...] = Field(default=(), exclude=True, repr=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_what_can_be_used(cls, data: object) -> object:
+        if not isinstance(data, dict):
+            return data
+        warnings: list[ConfigWarning] = []
+        known = _known_keys(data, warnings)
+        siblings = known.get("fallback_models_by_model")
+        if isinstance(siblings, dict):
+            known["fallback_models_by_model"] = _usable_siblings(siblings, warnings)
+        if "providers" in known:
+            known["providers"] = provider_settings(known["providers"], where="providers")
+        warnings += _without_effect(known)
+        return known | {"warnings": tuple(warnings)}
+
+
+def parse_config(text: str | bytes) -> FallbackConfig:
+    """Return the configuration that *text* holds as JSON.
+
+    Raises:
+        ConfigError: It is not JSON, or a setting is wrong; the message says which, and what to
+            change. The text itself is never quoted, since it may hold secrets.
+    """
+    try:
+        # Bytes of a variable that are no UTF-8 come as surrogates, which the parser takes in bytes
+        # alone: to refuse them, and to say where.
+        encoded = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+        data = from_json(encoded, allow_inf_nan=False)
+    except ValueError as error:
+        raise ConfigError(f"not JSON ({error}): write one JSON object") from None
+    if not isinstance(data, dict):
+        raise ConfigError(f"expected one JSON object, got {_json_type(data)}")
+    try:
+        config = FallbackConfig.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError("; ".join(_explain(problem) for problem in error.errors())) from None
+    doubled = tuple(_doubled(text))
+    return config.model_copy(update={"warnings": doubled + config.warnings}) if doubled else config
+
+
+def bare_config(**limits: object) -> FallbackConfig:
+    """Return *limits* for a plan that has no map of siblings, which is no mistake there."""
+    config = FallbackConfig.model_validate({"fallback_models_by_model": {}, **limits})
+    return config.model_copy(update={"warnings": ()})
+
+
+def _doubled(text: str | bytes) -> Iterator[ConfigWarning]:
+    for (outer, *inner), times in doubled_keys(text):
+        name = outer if outer.isidentifier() else repr(outer)
+        where = name + "".join(f"[{key!r}]" for key in inner)
+        often = "twice" if times == 2 else f"{times} times"
+        message = f"`{where}` is written {often}, and the last one counts"
+        yield ConfigWarning("C020", message, "write it once")
+
+
+def _known_keys(data: dict[Any, Any], warnings: list[ConfigWarning]) -> dict[str, Any]:
+    """Return *data* in snake_case, without the keys that mean nothing here."""
+    fields = FallbackConfig.model_fields.keys() - {"warnings"}
+    names = {to_camel(field): field for field in fields} | {field: field for field in fields}
+    known: dict[str, Any] = {}
+    for key, value in data.items():
+        name = names.get(key)
+        if name is None:
+            close = difflib.get_close_matches(to_camel(str(key)), names, n=1)
+            cure = f"write `{to_camel(close[0])}`" if close else "remove it"
+            warnings.append(ConfigWarning("C001", f"unknown key {key!r}", cure))
+        elif name in known:
+            message = f"{key!r} is set in two spellings, and the first counts"
+            warnings.append(ConfigWarning("C007", message, "remove one of the two"))
+        else:
+            known[name] = value
+    return known
+
+
+def _usable_siblings(
+    siblings: dict[Any, Any], warnings: list[ConfigWarning]
+) -> dict[Route, tuple[Route, ...]]:
+    usable: dict[Route, tuple[Route, ...]] = {}
+    for key, value in siblings.items():
+        try:
+            route = Route(key)
+        except ValueError:
+            message = f"fallbackModelsByModel has the key {key!r}, which is no route"
+            warnings.append(ConfigWarning("C002", message, 'write it as "provider/model"'))
+            continue
+        listed = value if isinstance(value, list | tuple) else [value]
+        usable_here = tuple(_usable_routes(route, listed, warnings))
+        if usable_here:
+            usable[route] = usable_here
+        elif not listed:
+            message = f"fallbackModelsByModel[{key!r}] has no sibling"
+            warnings.append(ConfigWarning("C006", message, "name one, or remove the entry"))
+    if not usable:
+        message = "fallbackModelsByModel has no usable entry, so that no step can be swapped"
+        warnings.append(ConfigWarning("C009", message, "map a route to its sibling"))
+    return usable
+
+
+def _usable_routes(
+    route: Route, listed: list[Any] | tuple[Any, ...], warnings: list[ConfigWarning]
+) -> dict[Route, None]:
+    where = f"fallbackModelsByModel[{str(route)!r}]"
+    usable: dict[Route, None] = {}
+    for value in listed:
+        try:
+            sibling = Route(value)
+        except ValueError:
+            message = f"{where} names {_short(value)}, which is no route"
+            warnings.append(ConfigWarning("C003", message, 'write it as "provider/model"'))
+            continue
+        if sibling == route:
+            message = f"{where} names itself"
+            warnings.append(ConfigWarning("C004", message, "name another route"))
+        elif sibling in usable:
+            message = f"{where} names {str(sibling)!r} twice"
+            warnings.append(ConfigWarning("C005", message, "remove one of the two"))
+        else:
+            usable[sibling] = None
+    return usable
+
+
+def _without_effect(known: dict[str, Any]) -> list[ConfigWarning]:
+    """Warn of settings that do nothing beside the others."""
+    if known.get("idempotent_tools") and known.get("move_policy") != "idempotent":
+        message = "`idempotentTools` is set, but `movePolicy` is not 'idempotent'"
+        return [ConfigWarning("C008", message, "set both, or leave it out")]
+    return []
+
+
+_EXPECTED = {
+    "fallback_models_by_model": 'an object such as {"provider/model": "provider/model"}',
+    "fallback_on_errors": "a list of HTTP statuses such as [429, 503]",
+    "cooldown_backoff": "a number of 1 or more",
+    "on_partial": '"retract" or "interrupt"',
+    "move_policy": '"rebuild", "first_call" or "idempotent"',
+    "idempotent_tools": "a list of tool names",
+}
+
+
+def _explain(problem: Any) -> str:
+    """Say in a line what pydantic found, and what to write instead."""
+    where = [part for part in problem["loc"] if not str(part).startswith("function-")]
+    name = to_snake(str(where[0])) if where else ""
+    at = to_camel(name) + "".join(f"[{part!r}]" for part in where[1:])
+    if problem["type"] == "missing" and len(where) == 1:
+        return f"`{at}` is missing: write {_EXPECTED.get(name, 'it')}"
+    expected = _EXPECTED.get(name, "a whole number of 0 or more, without quotes")
+    return f"`{at}` must be {expected}, got {_short(problem['input'])}"
+
+
+def _short(value: object) -> str:
+    text = masked(repr(value))
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _json_type(value: object) -> str:
+    names = {str: "a string", list: "a list", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")

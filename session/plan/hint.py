@@ -1,0 +1,123 @@
+"""The plan that a hint makes: ``"zai:glm-5.2,anthropic:claude-opus-4-8"``."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from ...provider.error import ConfigError
+from ...provider.route import Route
+from ...provider.secret import masked
+from .config import ConfigWarning, bare_config
+from .plan import HINT, Plan, entry_at
+from .variable_expansion import expand, unset
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from ...provider.catalog.catalog import Provider
+
+
+def hint_plan(
+    text: str,
+    environ: Mapping[str, str],
+    *,
+    inherited: str | None,
+    known: Mapping[str, Provider],
+) -> Plan:
+    """Return the plan that *text* makes: its elements in order, every failure moves on.
+
+    Variables are put in before anything else is read, so that one may hold several elements.
+    An element that is malformed, or whose provider is not known, is left out with a warning.
+
+    Args:
+        inherited: The model of elements that name none; None: they are malformed.
+        known: The providers that can be asked.
+
+    Raises:
+        ConfigError: A variable is not closed, or no element can be used.
+    """
+    try:
+        elements = [element.strip() for element in expand(text, environ).split(",")]
+    except ConfigError as error:
+        raise ConfigError(f"C172: {error}") from None
+    warnings: list[ConfigWarning] = []
+    # What came from a variable may be a secret that was taken for a name.
+    shown = [f" ({each!r})" if "$" not in text and each else "" for each in elements]
+    spelled = text.split(",")
+    if len(spelled) != len(elements):  # a variable holds several
+        spelled = [""] * len(elements)
+    chain: dict[Route, str] = {}
+    for number, element in enumerate(elements, 1):
+        where = f"element {number} of the hint{shown[number - 1]}"
+        route = _route(element, where, inherited, known)
+        if not element and (missing := unset(spelled[number - 1], environ)):
+            message = f"{where} is empty, as {' and '.join(missing)} is"
+            cure = f"set {missing[0]}, or write ${{{missing[0]}:-default}}"
+            route = ConfigWarning("C172", message, cure)
+        if isinstance(route, ConfigWarning):
+            warnings.append(route)
+        elif route in chain:
+            message = f"{where} is the route of {chain[route]}, and so is inert"
+            warnings.append(ConfigWarning("C088", message, "leave it out"))
+        else:
+            chain[route] = f"element {number}"
+    if not chain:
+        raise ConfigError(f"nothing in the hint can be asked: {'; '.join(map(str, warnings))}")
+    routes = list(chain)
+    if len(elements) > 1 and len(routes) == 1 and not any(w.code == "C088" for w in warnings):
+        message = "the hint has more than one element, but none that its head could move to"
+        warnings.append(ConfigWarning("C088", message, "add one, or leave only the head"))
+    return _plan(routes, known, warnings)
+
+
+def _plan(
+    routes: list[Route], known: Mapping[str, Provider], warnings: list[ConfigWarning]
+) -> Plan:
+    entries = tuple(entry_at(route, known[route.provider]) for route in routes)
+    return Plan(
+        source="the hint",
+        config=bare_config(max_fallback_attempts=len(routes) - 1),
+        chains={HINT: entries, str(routes[0]): entries},
+        is_any_failure=True,
+        warnings=tuple(warnings),
+    )
+
+
+def _route(
+    element: str, where: str, inherited: str | None, known: Collection[str]
+) -> Route | ConfigWarning:
+    """Return the route that *element* names, or what is wrong with it."""
+    provider, colon, model = element.partition(":")
+    if not colon:
+        model = inherited or ""
+    problem = _malformed(element, provider, has_colon=bool(colon), model=model)
+    if problem is not None:
+        cure = 'write it as "provider:model"'
+        if not colon and inherited is None:
+            cure += ", or ask for a route, whose model it takes"
+        return ConfigWarning("C172", f"{where} {problem}", cure)
+    if provider not in known:
+        close = difflib.get_close_matches(provider.lower(), known, n=1)
+        cure = f"write {close[0]!r}" if close else f"take one of {', '.join(sorted(known))}"
+        return ConfigWarning("C087", f"{where} names no provider that is known", cure)
+    return Route(f"{provider}/{model}")
+
+
+def _malformed(element: str, provider: str, *, has_colon: bool, model: str) -> str | None:
+    """Return what is wrong with the form of *element*, as the rest of a sentence; None: nothing."""
+    if not element:
+        return "is empty"
+    if element.split() != [element]:
+        return "has white space inside"
+    if masked(element) != element:
+        return "looks like a key"
+    if not provider:
+        return "has no provider before its colon"
+    if "/" in provider:
+        return "has a slash where its provider ends with a colon"
+    if has_colon and not model:
+        return "has no model after its colon"
+    if not model:
+        return "has no model, and the step asks for none that it could inherit"
+    return None if model.split() == [model] else "would inherit a model with white space in it"

@@ -1,0 +1,186 @@
+"""Routing rules: for each class of tasks the routes that may take it, in order."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from ...provider.catalog.catalog import CAPABILITIES, config_error
+from ...provider.env_value import decoded
+from ...provider.error import ConfigError
+from ...provider.failure import FailureKind
+from .config import ConfigWarning, bare_config
+from .plan import Plan, entry_at
+from .rules_schema import RulesFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from ...provider.catalog.catalog import Provider
+    from ...provider.route import Route
+    from .config import FallbackConfig
+    from .plan import Entry
+    from .rules_schema import Rule
+
+FALLBACK_ON_ERRORS = (408, 429, 500, 502, 503, 504, 520, 522, 524, 529)
+"""Statuses that move a step: timeouts, and what is not available."""
+
+UNMOVED = frozenset({FailureKind.QUOTA})
+"""What does not, though some say it with a 429: the money is spent."""
+
+_EXAMPLES: dict[str, str] = {
+    "rules": "[[rules]], and below it its keys",
+    "task_class": 'task_class = "coding"',
+    "candidates": "[[rules.candidates]], and below it its keys",
+    "provider": 'provider = "anthropic"',
+    "model": 'model = "claude-sonnet-5"',
+    "boundary": 'boundary = "eu"',
+    "capabilities": 'capabilities = ["tool_calling", "images"]',
+    **dict.fromkeys(CAPABILITIES, "true or false"),
+    "context_window_tokens": "context_window_tokens = 200000",
+    "idempotent_tools": 'idempotent_tools = ["read_file"]',
+}
+
+
+def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
+    """Return the plan that *text* comes to: routing rules in TOML.
+
+    What an agent asks for is a ``task_class``. Its chain holds every candidate in order; one that
+    cannot take a step is passed over in that step, with the reason.
+
+    Args:
+        providers: Those that this process has.
+
+    Raises:
+        ConfigError: It is not TOML, or something in it cannot be; the message says where, and
+            what to write.
+    """
+    file = _read(text)
+    chains: dict[str, tuple[Entry, ...]] = {}
+    warnings: list[ConfigWarning] = []
+    for number, rule in enumerate(file.rules):
+        where = f"rules[{number}]"
+        _check(rule, file, chains, where)
+        chains[rule.task_class] = chain = tuple(_entries(rule, providers))
+        warnings += _candidate_warnings(rule, where)
+        boundary = file.boundary if rule.boundary is None else rule.boundary
+        warnings += _chain_warnings(chain, boundary, providers, f"{where} ({rule.task_class!r})")
+    return Plan(
+        source="routing rules",
+        config=_config(file, swaps=max(0, max(map(len, chains.values())) - 1)),
+        chains=chains,
+        served=providers,
+        boundary=file.boundary,
+        boundaries={rule.task_class: rule.boundary for rule in file.rules if rule.boundary},
+        unmoved=UNMOVED,
+        warnings=tuple(warnings),
+    )
+
+
+def _read(text: str | bytes) -> RulesFile:
+    written = decoded(text).removeprefix("\ufeff")
+    try:
+        data = tomllib.loads(written)
+    except (ValueError, RecursionError) as error:
+        end = f"at the end, line {written.count(chr(10)) + 1}"
+        why = str(error).replace("at end of document", end)
+        raise ConfigError(f"not TOML: {why}: write [[rules]] and its keys as TOML") from None
+    try:
+        return RulesFile.model_validate(data)
+    except ValidationError as error:
+        raise _explain(error) from None
+
+
+def _explain(error: ValidationError) -> ConfigError:
+    """Say where *error* is, and what to write there."""
+    told = str(config_error(error, where="", model=RulesFile)).removeprefix(".")
+    names = [step for step in error.errors()[0]["loc"] if isinstance(step, str)]
+    example = _EXAMPLES.get(names[-1]) if names else None
+    if example is None or ("write" in told and not told.endswith("write it")):
+        return ConfigError(told)
+    return ConfigError(f"{told.removesuffix(': write it')}: write {example}")
+
+
+def _check(rule: Rule, file: RulesFile, earlier: Mapping[str, object], where: str) -> None:
+    if rule.task_class in earlier:
+        raise ConfigError(
+            f"{where}.task_class is {rule.task_class!r}, as in a rule before it: write one rule "
+            "that has the candidates of both"
+        )
+    if None not in (rule.boundary, file.boundary) and rule.boundary != file.boundary:
+        raise ConfigError(
+            f"{where}.boundary is {rule.boundary!r}, but `boundary` of the whole file is "
+            f"{file.boundary!r}, so that no route would do: write the same, or remove one"
+        )
+
+
+def _entries(rule: Rule, providers: Mapping[str, Provider]) -> Iterator[Entry]:
+    """Give the chain of *rule*; a route that stands there twice keeps its first place."""
+    seen: set[Route] = set()
+    for candidate in rule.candidates:
+        if candidate.route in seen:
+            continue
+        seen.add(candidate.route)
+        yield entry_at(
+            candidate.route,
+            providers.get(candidate.provider),
+            capabilities=candidate.capabilities.words,
+            context_window=candidate.context_window,
+            boundary=candidate.boundary,
+        )
+
+
+def _config(file: RulesFile, *, swaps: int) -> FallbackConfig:
+    return bare_config(
+        fallback_on_errors=FALLBACK_ON_ERRORS,
+        max_fallback_attempts=swaps,
+        move_policy="idempotent",
+        idempotent_tools=tuple(file.idempotent_tools),
+        **file.limits.model_dump(exclude_none=True),
+    )
+
+
+def _candidate_warnings(rule: Rule, where: str) -> Iterator[ConfigWarning]:
+    first: dict[Route, int] = {}
+    for place, candidate in enumerate(rule.candidates):
+        here = f"{where}.candidates[{place}]"
+        before = first.setdefault(candidate.route, place)
+        if before != place:
+            message = f"{here} is {str(candidate.route)!r} again, which no step can come to"
+            yield ConfigWarning("C051", message, f"remove it, or {where}.candidates[{before}]")
+        for word in candidate.capabilities.unknown:
+            message = f"{here}.capabilities has the unknown word {word!r}"
+            yield ConfigWarning("C053", message, f"write one of {', '.join(CAPABILITIES)}")
+
+
+def _chain_warnings(
+    chain: Sequence[Entry],
+    boundary: str | None,
+    providers: Mapping[str, Provider],
+    where: str,
+) -> Iterator[ConfigWarning]:
+    if not chain:
+        message = f"{where} has no candidate, so that no step can ask for it"
+        yield ConfigWarning("C052", message, "write [[rules.candidates]] below it")
+        return
+    usable = 0
+    for entry in chain:
+        if entry.route.provider not in providers:
+            message = f"{where} names {str(entry.route)!r}, but there is no such provider here"
+            yield ConfigWarning("C050", message, "configure the provider, or remove the candidate")
+        elif boundary is not None and entry.boundary != boundary:
+            told = "is said nowhere" if entry.boundary is None else f"is {entry.boundary!r}"
+            message = f"{where} has to stay in {boundary!r}, but the boundary of "
+            message += f"{str(entry.route)!r} {told}, so that it is never taken"
+            instead = "write its `boundary`" if entry.boundary is None else "take another there"
+            yield ConfigWarning("C054", message, f"{instead}, or remove the candidate")
+        else:
+            usable += 1
+    if not usable:
+        message = f"{where} has no candidate that can be taken, so that each of its steps fails"
+        yield ConfigWarning("C052", message, "add one that can be taken, or remove the rule")
+    elif usable == 1:
+        message = f"{where} has one candidate that can be taken, so that its failure ends a step"
+        yield ConfigWarning("C055", message, "add another, unless that is what you mean")

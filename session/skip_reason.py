@@ -1,0 +1,23 @@
+"""Why a route was passed over, in words, and which of them say the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ..provider.route import Route
+
+Unfit = Callable[[Route], str | None]
+"""Says why a route cannot take a step, in half a sentence; None: it can."""
+
+# Those that stand alone, and not the 5 of a model's name.
+_NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
+
+
+def without_numbers(reason: str) -> str:
+    """Return *reason* so that it equals another that differs from it only in its numbers."""
+    return _NUMBER.sub("#", reason)
+
+
+PASSING = frozenset({"degraded", "probed", "tried"})
+"""What stands in a route's way for a while only; any other word says why it cannot be taken."""

@@ -1,0 +1,1 @@
+"""One step: attempt, then wait, repair, swap or give up."""

@@ -1,0 +1,270 @@
+"""Which routes failed lately, and who may try one again."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from weakref import ReferenceType, ref
+
+from cachetools import TLRUCache
+
+from ...provider.route import Route
+from ..plan.sibling_map import reachable
+from ..skip_reason import Unfit
+
+_FORGET_AFTER = 3600.0
+"""Seconds after a cooldown for which a route is still due for a probe before it is forgotten."""
+
+
+class Probe:
+    """The one attempt that finds out whether a route is back.
+
+    The map holds it weakly: an attempt that is dropped without a verdict gives its place back.
+    """
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The route that a swap would take.
+
+    Args:
+        route: None where there is none.
+        is_available: False for one that is taken although it is degraded.
+        skipped: The nearer siblings, each with what stood in its way: ``degraded``, ``probed``,
+            ``tried``, or why it cannot take the step.
+    """
+
+    route: Route | None
+    is_available: bool
+    skipped: tuple[tuple[Route, str], ...] = ()
+
+
+@dataclass(slots=True)
+class _Cooling:
+    """What is remembered of a route; *cooldowns* counts consecutive ones."""
+
+    healthy_at: float
+    cooldowns: int
+    probe: ReferenceType[Probe] | None = None
+
+    def is_probed(self) -> bool:
+        return self.probe is not None and self.probe() is not None
+
+
+class DegradedRoutes:
+    """Remember which routes failed lately, in this process only.
+
+    A route is degraded until its cooldown ends. From then on one attempt at a time may
+    probe it, until one succeeds or it is degraded again. May be shared by threads.
+
+    Args:
+        timer: Clock to read, in seconds.
+        max_routes: How many routes to remember at once. The least recently used is dropped
+            beyond that, so it must stay above any real map.
+    """
+
+    def __init__(
+        self, *, timer: Callable[[], float] = time.monotonic, max_routes: int = 16_384
+    ) -> None:
+        self._timer = timer
+        self._lock = threading.Lock()
+        self._cooling: TLRUCache[Route, _Cooling] = TLRUCache(
+            maxsize=max_routes,
+            ttu=lambda _route, cooling, _now: cooling.healthy_at + _FORGET_AFTER,
+            timer=timer,
+        )
+        # From this instant on nothing is remembered. It keeps the usual case, in which no
+        # route is degraded, to one look at the clock.
+        self._forgotten_at = -math.inf
+
+    def degrade(
+        self,
+        route: Route,
+        *,
+        cooldown: float,
+        at_least: float = 0.0,
+        backoff: float = 1.0,
+        longest: float = 3600.0,
+    ) -> float:
+        """Keep *route* out of use, and say for how many seconds from now.
+
+        A later report never moves the end of a cooldown earlier, and reports made during one
+        count as the same. It also ends a probe of the route.
+
+        Args:
+            cooldown: Seconds from now.
+            at_least: Seconds that the provider named, if that is longer.
+            backoff: Factor by which each consecutive cooldown grows.
+            longest: Cap on all of these, in seconds.
+
+        Raises:
+            ValueError: *cooldown* is negative or not finite.
+        """
+        if not (math.isfinite(cooldown) and cooldown >= 0):
+            raise ValueError(
+                f"`cooldown` must be a finite number of seconds of 0 or more, got {cooldown!r}; "
+                "to stop using a route for good, leave it out of the map"
+            )
+        with self._lock:
+            now = self._timer()
+            cooling = self._cooling.get(route)
+            if cooling is None:
+                cooling = _Cooling(healthy_at=now, cooldowns=0)
+            if now >= cooling.healthy_at:
+                cooling.cooldowns += 1
+            seconds = min(max(_grown(cooldown, backoff, cooling.cooldowns), at_least), longest)
+            cooling.healthy_at = max(cooling.healthy_at, now + seconds)
+            cooling.probe = None
+            if cooling.healthy_at > now:
+                self._cooling[route] = cooling
+                self._forgotten_at = max(self._forgotten_at, cooling.healthy_at + _FORGET_AFTER)
+            return cooling.healthy_at - now
+
+    def recover(self, route: Route) -> None:
+        """Forget every failure of *route*: it has just answered."""
+        if self._timer() >= self._forgotten_at:
+            return
+        with self._lock:
+            self._cooling.pop(route, None)
+            if not self._cooling:
+                self._forgotten_at = -math.inf
+
+    def probe(self, route: Route) -> Probe | None:
+        """Take the place of the one attempt that tries *route* after its cooldown.
+
+        None where no probe is due: the route is healthy, still degraded, or being probed.
+        The place is given back by `recover`, `degrade` or `release`.
+        """
+        if self._timer() >= self._forgotten_at:
+            return None
+        with self._lock:
+            cooling = self._cooling.get(route)
+            if cooling is None or cooling.is_probed() or self._timer() < cooling.healthy_at:
+                return None
+            probe = Probe()
+            cooling.probe = ref(probe)
+            return probe
+
+    def release(self, route: Route, probe: Probe) -> None:
+        """Give the place of *probe* back without a verdict."""
+        with self._lock:
+            cooling = self._cooling.get(route)
+            if cooling is not None and cooling.probe is not None and cooling.probe() is probe:
+                cooling.probe = None
+
+    def is_degraded(self, route: Route) -> bool:
+        """Say whether *route* is still cooling down."""
+        return self.seconds_left(route) > 0
+
+    def is_available(self, route: Route) -> bool:
+        """Say whether a step may start on *route*: it is healthy, and nobody is probing it."""
+        if self._timer() >= self._forgotten_at:
+            return True
+        with self._lock:
+            cooling = self._cooling.get(route)
+            if cooling is None:
+                return True
+            return self._timer() >= cooling.healthy_at and not cooling.is_probed()
+
+    def seconds_left(self, route: Route) -> float:
+        """Say for how many seconds *route* stays degraded; 0 for a healthy one."""
+        with self._lock:
+            cooling = self._cooling.get(route)
+            return 0.0 if cooling is None else max(0.0, cooling.healthy_at - self._timer())
+
+    def snapshot(self) -> dict[Route, float]:
+        """List the degraded routes, each with the seconds that are left of its cooldown."""
+        with self._lock:
+            now = self._timer()
+            left = {route: cooling.healthy_at - now for route, cooling in self._cooling.items()}
+        return {route: seconds for route, seconds in left.items() if seconds > 0}
+
+    def clear(self) -> None:
+        """Forget every route."""
+        with self._lock:
+            self._cooling.clear()
+            self._forgotten_at = -math.inf
+
+    def healthy(
+        self,
+        route: Route,
+        siblings: Mapping[Route, Sequence[Route]],
+        unfit: Unfit | None = None,
+    ) -> Route:
+        """Return the route on which a step that asks for *route* should start.
+
+        That is *route* itself while it is available, else the first available one that can be
+        reached over *siblings*; *route* again if there is none.
+
+        Args:
+            unfit: Says why a sibling cannot take the step; None: each can.
+        """
+        if self._timer() >= self._forgotten_at or self.is_available(route):
+            return route
+        for sibling in reachable(route, siblings):
+            if self.is_available(sibling) and (unfit is None or unfit(sibling) is None):
+                return sibling
+        return route
+
+    def candidate(
+        self,
+        route: Route,
+        siblings: Mapping[Route, Sequence[Route]],
+        *,
+        origin: Route | None = None,
+        tried: Container[Route] = (),
+        unfit: Unfit | None = None,
+        returns: bool = True,
+    ) -> Candidate:
+        """Return where a step goes that cannot stay on *route*.
+
+        That is the nearest available route over *siblings* that it has not *tried*; failing
+        that, the nearest available one; failing that, the nearest one although it is degraded.
+
+        Args:
+            origin: What the step asked for; of its siblings one that is available and was not
+                tried comes before any that was.
+            returns: A route that was tried may be taken again.
+        """
+        skipped: list[tuple[Route, str]] = []
+        seen = {route}
+        starts = (route,) if origin is None else (route, origin)
+        for sibling in chain.from_iterable(reachable(start, siblings) for start in starts):
+            if sibling in seen:
+                continue
+            seen.add(sibling)
+            obstacle = self._obstacle(sibling, tried, unfit)
+            if obstacle is None:
+                return Candidate(sibling, is_available=True, skipped=tuple(skipped))
+            skipped.append((sibling, obstacle))
+        own = set(reachable(route, siblings))
+        for wanted in ({"tried"}, {"degraded", "probed"}):
+            for at, (sibling, obstacle) in enumerate(skipped):
+                may_return = sibling in own and (returns or sibling not in tried)
+                if obstacle in wanted and may_return:
+                    return Candidate(sibling, "tried" in wanted, tuple(skipped[:at]))
+        return Candidate(None, is_available=False, skipped=tuple(skipped))
+
+    def _obstacle(self, route: Route, tried: Container[Route], unfit: Unfit | None) -> str | None:
+        why = None if unfit is None else unfit(route)
+        if why is not None:
+            return why
+        if self.is_degraded(route):
+            return "degraded"
+        if not self.is_available(route):
+            return "probed"
+        return "tried" if route in tried else None
+
+
+def _grown(cooldown: float, backoff: float, cooldowns: int) -> float:
+    """Return the length of the *cooldowns*-th consecutive cooldown."""
+    try:
+        return cooldown * backoff ** (cooldowns - 1)
+    except OverflowError:
+        return math.inf

@@ -1,0 +1,125 @@
+"""A session's conversation in a file, kept by SQLite."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Self, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from ...provider.conversation import Message, Part
+from ..child_task import joined
+from ..error import StoreError
+from .sqlite_file import SessionFile
+from .store import snapshot
+
+T = TypeVar("T")
+
+
+class SqliteStore:
+    """Keep a conversation in a file of its own: a `Store` that outlives the process.
+
+    The file is opened, or made for this user alone, by the first call, and held until `aclose`;
+    meanwhile nobody else can open it. A process that is killed lets go of it, and the next one
+    finds all that was kept. What a method was given is on the disk when it returns. A call that
+    is cancelled while it writes writes to its end.
+
+    Args:
+        path: The file; its directory must be there.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.path.abspath(path)
+        self._file: SessionFile | None = None
+        self._is_closed = False
+        self._turns = anyio.CapacityLimiter(1)
+        # A task that asyncio itself cancels leaves its thread at work: the next one waits here.
+        self._working = threading.Lock()
+
+    async def __aenter__(self) -> Self:
+        """Open the file now.
+
+        Raises:
+            StoreError: It is open elsewhere, cannot be opened, or is no session's file.
+        """
+        try:
+            await joined(lambda: self._run(lambda _file: None))
+        except BaseException:
+            # Nobody will come to `__aexit__`.
+            await joined(lambda: self._let_go(for_good=False))
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of the file."""
+        await self.aclose()
+
+    async def load(self) -> dict[int, Message]:
+        """Return all messages by their keys, in order."""
+        return await self._run(lambda file: file.load())
+
+    async def check(self) -> None:
+        """Make sure that what was kept can be read."""
+        await self._run(lambda file: file.check())
+
+    async def append(self, message: Message) -> int:
+        """Keep *message* as the last one; return its key."""
+        kept = snapshot(message)
+        return await self._run(lambda file: file.append(kept))
+
+    async def save_part(self, key: int, index: int, part: Part) -> None:
+        """Keep *part* in place of number *index* of the message with that *key*."""
+        kept = replace(part)
+        await self._run(lambda file: file.save_part(key, index, kept))
+
+    async def rewrite(self, key: int, message: Message) -> None:
+        """Keep *message* in place of the one with that *key*."""
+        kept = snapshot(message)
+        await self._run(lambda file: file.rewrite(key, kept))
+
+    async def replace(self, messages: Sequence[Message]) -> list[int]:
+        """Keep *messages* in place of all others, at once; return their keys."""
+        kept = [snapshot(message) for message in messages]
+        return await self._run(lambda file: file.replace(kept))
+
+    async def aclose(self) -> None:
+        """Let go of the file once the calls under way have ended; refuse further ones.
+
+        Where this is not called, nothing is lost, but the file is held until the process ends.
+        """
+        await self._let_go(for_good=True)
+
+    async def _let_go(self, *, for_good: bool) -> None:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(self._close, for_good, limiter=self._turns)
+
+    async def _run(self, work: Callable[[SessionFile], T]) -> T:
+        return await anyio.to_thread.run_sync(self._work, work, limiter=self._turns)
+
+    def _work(self, work: Callable[[SessionFile], T]) -> T:
+        with self._working:
+            if self._is_closed:
+                raise StoreError(f"session file {self.path!r} is closed: make another store for it")
+            if self._file is None:
+                # Only here: sqlite3 would add some milliseconds to every `import sidestep`.
+                from .sqlite_file import SessionFile
+
+                self._file = SessionFile(self.path)
+            return work(self._file)
+
+    def _close(self, for_good: bool) -> None:
+        with self._working:
+            self._is_closed = self._is_closed or for_good
+            if self._file is not None:
+                self._file.close()
+                self._file = None

@@ -1,0 +1,211 @@
+"""The arguments of a tool: the schema that a model is told, and what it then gives, checked."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import from_json, to_json
+
+from ...provider.wire.schema.schema import MAPS, SCHEMAS
+from .signature import NOTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pydantic.json_schema import JsonSchemaWarningKind
+    from pydantic_core import ErrorDetails
+
+    from .signature import Parameter
+
+_MOST_PROBLEMS = 20
+_LONGEST_LINE = 300
+_LONGEST_PLACE = 100
+
+
+class BadArguments(ValueError):
+    """What a model gave does not fit; the message tells it what to change."""
+
+
+class Arguments:
+    """What a tool takes.
+
+    Attributes:
+        schema: JSON Schema, an object at its root.
+
+    Raises:
+        TypeError: pydantic can make no schema of a hint; the message goes after the tool's name.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        # Fields get names of our own: `json` or `_x` may name an argument, but no field.
+        self._parameters = {f"argument_{n}_": each for n, each in enumerate(parameters)}
+        try:
+            self._model = _model(self._parameters)
+            self.schema = _schema(self._model, parameters)
+        except Exception as error:
+            why = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
+            raise TypeError(
+                f"no JSON Schema can be made of its type hints: {why}; use types that JSON can "
+                "spell, or bind the argument with functools.partial"
+            ) from error
+        self._names = tuple(self.schema["properties"])
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what to call the function with; *given* is not changed, nor shared with it.
+
+        Some mistakes that models make are forgiven: a number or a boolean in quotes, null for
+        what may be left out, and a list or an object spelled as a string of JSON.
+
+        Raises:
+            BadArguments: Something is missing, unknown or of the wrong type.
+        """
+        taken = copy.deepcopy(dict(given))
+        try:
+            found = self._model.model_validate(taken)
+        except ValidationError as error:
+            taken = self._mend(taken, {each["loc"][0] for each in _problems(error) if each["loc"]})
+            found = self._check_again(taken)
+        self._refuse_booleans(taken, found)
+        return {
+            parameter.name: getattr(found, field)
+            for field, parameter in self._parameters.items()
+            if field in found.model_fields_set or not _has_own_default(parameter)
+        }
+
+    def _check_again(self, mended: dict[str, Any]) -> BaseModel:
+        try:
+            return self._model.model_validate(mended)
+        except ValidationError as error:
+            lines = [self._tell(problem) for problem in _problems(error)]
+            raise BadArguments(_listed(lines)) from None
+
+    def _mend(self, given: dict[str, Any], wrong: Iterable[object]) -> dict[str, Any]:
+        """Return *given* with what can only have been meant otherwise put right."""
+        mended = dict(given)
+        for name in mended.keys() & wrong:
+            value = mended[name]
+            if value is None and name not in self.schema.get("required", ()):
+                del mended[name]
+            elif isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+                try:
+                    mended[name] = from_json(value)
+                except ValueError:
+                    continue
+        return mended
+
+    def _refuse_booleans(self, given: Mapping[str, Any], found: BaseModel) -> None:
+        """Refuse true and false where a number is taken; pydantic would make 1 and 0 of them."""
+        lines = [
+            f"- {name}: Input should be a number, not true or false"
+            for name, field in zip(self._names, self._parameters, strict=True)
+            if _is_boolean_read_as_number(given.get(name), getattr(found, field))
+        ]
+        if lines:
+            raise BadArguments(_listed(lines))
+
+    def _tell(self, problem: ErrorDetails) -> str:
+        where, message = problem["loc"], problem["msg"]
+        if problem["type"] == "extra_forbidden":
+            message = "There is no such argument; leave it out"
+            if len(where) == 1:
+                known = ", ".join(self._names)
+                message += f". The arguments are {known}" if known else ". The tool takes none"
+        return _shortened(f"- {_place(where)}: {message}", _LONGEST_LINE)
+
+
+class _QuietSchema(GenerateJsonSchema):
+    """Does not warn of a default that JSON cannot spell; it is left out."""
+
+    def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
+        """Keep quiet."""
+
+
+def _model(parameters: Mapping[str, Parameter]) -> type[BaseModel]:
+    def alias(field: str) -> str:
+        # Dataclasses in the hints take this over as well, with fields of their own.
+        return parameters[field].name if field in parameters else field
+
+    config = ConfigDict(extra="forbid", alias_generator=alias, allow_inf_nan=False)
+    fields = {field: _field(each) for field, each in parameters.items()}
+    return create_model("Arguments", __config__=config, **fields)
+
+
+def _schema(model: type[BaseModel], parameters: Sequence[Parameter]) -> dict[str, Any]:
+    schema = _untitled(model.model_json_schema(schema_generator=_QuietSchema))
+    schema.setdefault("properties", {})
+    for described, parameter in zip(schema["properties"].values(), parameters, strict=True):
+        if _has_own_default(parameter):
+            described.pop("default", None)
+            if (default := _spelled(parameter.default)) is not None:
+                described["default"] = default
+    return schema
+
+
+def _field(parameter: Parameter) -> Any:
+    if parameter.default is NOTHING:
+        return parameter.hint
+    return (parameter.hint, None if _has_own_default(parameter) else parameter.default)
+
+
+def _has_own_default(parameter: Parameter) -> bool:
+    """Say whether the function itself knows what to do without it; pydantic then need not."""
+    return parameter.default is not NOTHING and not isinstance(parameter.default, FieldInfo)
+
+
+def _spelled(default: object) -> Any:
+    """Return *default* as JSON knows it; None where JSON does not, and for None."""
+    try:
+        return from_json(to_json(default, inf_nan_mode="null"))
+    except ValueError:
+        return None
+
+
+def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *schema* without titles: they only say the names again."""
+    made: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in MAPS:
+            made[key] = {name: _untitled(each) for name, each in value.items()}
+        elif key in SCHEMAS and isinstance(value, list):
+            made[key] = [_untitled(each) for each in value]
+        elif key in SCHEMAS and isinstance(value, dict):
+            made[key] = _untitled(value)
+        elif key != "title":
+            made[key] = value
+    return made
+
+
+def _is_boolean_read_as_number(given: object, read: object) -> bool:
+    if isinstance(given, list) and isinstance(read, list):
+        return any(map(_is_boolean_read_as_number, given, read))
+    if isinstance(given, dict):
+        held = read if isinstance(read, dict) else getattr(read, "__dict__", {})
+        return any(_is_boolean_read_as_number(each, held.get(key)) for key, each in given.items())
+    is_number = isinstance(read, int | float) and not isinstance(read, bool)
+    return isinstance(given, bool) and is_number
+
+
+def _problems(error: ValidationError) -> list[ErrorDetails]:
+    return error.errors(include_url=False, include_context=False, include_input=False)
+
+
+def _listed(lines: Sequence[str]) -> str:
+    told = list(lines[:_MOST_PROBLEMS])
+    if len(lines) > _MOST_PROBLEMS:
+        told.append(f"- and {len(lines) - _MOST_PROBLEMS} more")
+    return "\n".join(["The arguments do not fit. Change these, and call the tool again:", *told])
+
+
+def _place(path: Sequence[int | str]) -> str:
+    """Spell a path as ``edits[0].old``."""
+    steps = [f"[{each}]" if isinstance(each, int) else f".{each}" for each in path]
+    return _shortened("".join(steps).removeprefix(".") or "arguments", _LONGEST_PLACE)
+
+
+def _shortened(text: str, longest: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."

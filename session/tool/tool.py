@@ -1,0 +1,199 @@
+"""Tools: functions of the agent's that the model may call."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from ...provider.conversation import Output, ToolSpec
+from .arguments import Arguments, BadArguments
+from .output import bounded, clean, output_of
+from .signature import description_of, is_async, name_of, parameters_of
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""What every provider takes for a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of one call.
+
+    Args:
+        output: What the model is told.
+        is_error: The call failed, and *output* says why.
+    """
+
+    output: Output
+    is_error: bool = False
+
+
+class Tool:
+    """A function that the model may call.
+
+    Its type hints and defaults tell the model what it takes, its docstring what it does; a
+    description in ``Annotated[..., Field(description=...)]`` tells of one argument. What a
+    `functools.partial` has bound by name is not shown, and cannot be changed by the model.
+
+    The function may be asynchronous. Any other runs in a worker thread and cannot be stopped from
+    outside: a cancellation waits for it, and what it returns counts, however late, unless it asks
+    `anyio.from_thread.check_cancelled` itself.
+
+    Args:
+        function: A function, a method, a `functools.partial` or an object with ``__call__``. It
+            returns a text, None, bytes, an `Image`, a list of texts and pictures, or what is then
+            spelled as JSON.
+        name: How the model calls it; None: as the function is called.
+        description: What the model is told of it; None: the docstring.
+        timeout: Seconds after which a call is cancelled, and the model told so; None: never.
+        is_parallel: It may run at the same time as other calls of one answer.
+        longest: How many characters of output the model is shown; the middle of more is left out.
+
+    Attributes:
+        function: What is called.
+        spec: What the model is told of it.
+
+    Raises:
+        TypeError: It cannot be a tool; the message says why.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., object],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        timeout: float | None = 600.0,
+        is_parallel: bool = False,
+        longest: int = 50_000,
+    ) -> None:
+        self.name = _checked_name(name_of(function) if name is None else name)
+        if timeout is not None and not timeout > 0:
+            raise TypeError(
+                f"`timeout` of tool {self.name!r} must be a number of seconds above 0, or None "
+                f"for no limit, got {timeout!r}"
+            )
+        if not longest > 0:
+            raise TypeError(
+                f"`longest` of tool {self.name!r} must be a number of characters above 0, "
+                f"got {longest!r}"
+            )
+        self.function = function
+        self.timeout = timeout
+        self.is_parallel = is_parallel
+        self.longest = longest
+        try:
+            self._arguments = Arguments(parameters_of(function))
+        except TypeError as error:
+            raise TypeError(f"{self.name!r} cannot be a tool: {error}") from error
+        self._is_async = is_async(function)
+        told = description_of(function) if description is None else description
+        self.spec = ToolSpec(self.name, clean(told), self._arguments.schema)
+
+    def __repr__(self) -> str:
+        return f"Tool({self.name!r})"
+
+    async def run(self, input: Mapping[str, Any]) -> ToolResult:  # noqa: A002 - as ToolCall has it
+        """Call the function with *input*, a JSON object; whatever fails is told in the result.
+
+        A cancellation of the caller's passes, once the function has ended. So do `SystemExit`,
+        `KeyboardInterrupt` and whatever else is no `Exception`. One that the function brought
+        about itself, by waiting for a task that was cancelled, is told as well.
+        """
+        output, is_error = await self._outcome(input)
+        return ToolResult(bounded(output, self.longest), is_error)
+
+    async def _outcome(self, given: Mapping[str, Any]) -> tuple[Output, bool]:
+        """Return what the model is told, and whether it is an error."""
+        try:
+            arguments = self._arguments.check(given)
+            with anyio.move_on_after(self.timeout):
+                returned = await self._call(arguments)
+                return _output_of(returned)
+        except BadArguments as error:
+            return clean(str(error)), True
+        except asyncio.CancelledError:
+            if _is_cancelled():
+                raise
+            return f"{self.name!r} broke off: what it waited for was cancelled.", True
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises is for the model
+            return clean(_told(error)), True
+        return (
+            f"{self.name!r} was stopped, for it had not ended after {self.timeout:g} s. What it "
+            "did until then is done; ask it for less at once.",
+            True,
+        )
+
+    async def _call(self, arguments: Mapping[str, Any]) -> object:
+        call = functools.partial(self.function, **arguments)
+        if self._is_async:
+            returned = call()
+        else:
+            # In a tuple, for trio lets no coroutine out of a thread; a plain function may well
+            # hand on one of an asynchronous function.
+            (returned,) = await anyio.to_thread.run_sync(lambda: (call(),))
+        return await returned if inspect.isawaitable(returned) else returned
+
+
+def _output_of(returned: object) -> tuple[Output, bool]:
+    """Return *returned* as output, and whether it is an error; that it ran is told in any case."""
+    try:
+        return output_of(returned), False
+    except Exception as error:  # noqa: BLE001 - whatever a value raises that is asked for its text
+        why = clean(_told(error))
+        return f"It ran to its end, but what it returned cannot be shown ({why}).", True
+
+
+def _is_cancelled() -> bool:
+    """Say whether it was the caller who cancelled the present task."""
+    try:
+        task = asyncio.current_task()
+    except RuntimeError:  # trio cancels in a way of its own
+        return False
+    return task is None or task.cancelling() > 0
+
+
+def tools_by_name(tools: Iterable[Tool | Callable[..., object]]) -> dict[str, Tool]:
+    """Return *tools* by their names, in order; bare functions are made tools of.
+
+    Raises:
+        ValueError: Two have one name.
+        TypeError: A function cannot be a tool.
+    """
+    named: dict[str, Tool] = {}
+    for each in tools:
+        tool = each if isinstance(each, Tool) else Tool(each)
+        if tool.name in named:
+            raise ValueError(
+                f"two tools are named {tool.name!r}: give one another name, Tool(..., name=...)"
+            )
+        named[tool.name] = tool
+    return named
+
+
+def _checked_name(name: object) -> str:
+    if isinstance(name, str) and _NAME.fullmatch(name):
+        return name
+    raise TypeError(
+        f"{name!r} cannot name a tool: give it a `name` of at most 64 letters, digits, "
+        "'_' and '-', none of them accented"
+    )
+
+
+def _told(error: Exception) -> str:
+    """Say what a tool raised: its class and message, of a group each one's."""
+    if isinstance(error, ExceptionGroup):
+        return "\n".join(_told(each) for each in error.exceptions)
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - an error that cannot be told is still one
+        message = ""
+    name = type(error).__name__
+    return f"{name}: {message}" if message else name

@@ -1,0 +1,118 @@
+"""A conversation that is too long, made shorter: its older steps become a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...provider.conversation import Message, Output, Part, Reasoning, Text, ToolCall
+from ...provider.json_value import write_json
+from ..error import ContextOverflow
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+ASK = """\
+Summarise the work below so that you could go on with it from the summary alone. Keep what the user
+asked for, in the user's words; what was decided and why; which files were read or changed, and how;
+what failed; and what is still to be done. Leave out what no longer matters.
+
+"""
+HEAD = "Summary of the conversation so far, of which the older part is no longer here:\n\n"
+
+_OUTPUT = 1_500  # characters of what a tool said that the summary is made from
+_INPUT = 500  # and of its arguments
+_WHOLE = 400_000  # and of all, at first; half as much where that is too long as well
+_TRIES = 4
+
+
+class Summary:
+    """Put a summary in place of older steps: a hook for `Session(compact=...)`.
+
+    The summary is asked for in a side call, as text, so that nothing signed is in it. What is kept
+    loses its reasoning, which proves nothing without what stood before it.
+
+    Args:
+        keep: How many of the last steps stay as they are.
+        route: The route that summarises; None: the session's.
+    """
+
+    def __init__(self, *, keep: int = 3, route: str | None = None) -> None:
+        self._keep = keep
+        self._route = route
+
+    async def __call__(self, session: Session) -> bool:
+        """Make the conversation of *session* shorter; False where there is nothing to leave out."""
+        messages = [message for message in session.transcript.messages if message.parts]
+        start = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
+        for keep in range(self._keep, -1, -1):
+            cut = _cut(messages, start, keep)
+            older = messages[start:cut]
+            if any(message.role == "assistant" for message in older):
+                break
+        else:
+            return False
+        summary = await self._summarise(session, older)
+        kept = [_without_reasoning(message) for message in messages[cut:]]
+        asked = [message for message in older if message.role == "user"][-1:]
+        if any(message.role == "user" for message in kept):
+            asked = []
+        first = Message("user", [Text(HEAD + summary)])
+        await session.transcript.replace([*messages[:start], first, *asked, *kept])
+        return True
+
+    async def _summarise(self, session: Session, older: Sequence[Message]) -> str:
+        size = _WHOLE
+        for _ in range(_TRIES - 1):
+            try:
+                return await self._ask(session, older, size)
+            except ContextOverflow:
+                size //= 4
+        return await self._ask(session, older, size)
+
+    async def _ask(self, session: Session, older: Sequence[Message], size: int) -> str:
+        told = shorten("\n\n".join(_told(message) for message in older), size)
+        return await session.side_call(ASK + told, messages=(), route=self._route)
+
+
+def shorten(text: str, size: int) -> str:
+    """Bring *text* down to about *size* characters: its beginning and its end."""
+    if len(text) <= size:
+        return text
+    half = size // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
+
+
+def _cut(messages: Sequence[Message], start: int, keep: int) -> int:
+    """Return where the last *keep* steps begin."""
+    steps = [i for i in range(start, len(messages)) if messages[i].role == "assistant"]
+    if not keep:
+        return len(messages)
+    return steps[-keep] if len(steps) >= keep else start
+
+
+def _told(message: Message) -> str:
+    return f"{message.role}:\n" + "\n".join(_lines(message))
+
+
+def _lines(message: Message) -> Iterator[str]:
+    for part in message.parts:
+        if isinstance(part, Text):
+            yield part.text
+        elif isinstance(part, ToolCall):
+            arguments = shorten(write_json(part.input).decode(), _INPUT)
+            yield f"[{part.name} {arguments} -> {part.state}]"
+            yield shorten(_text(part.output), _OUTPUT)
+
+
+def _text(output: Output | None) -> str:
+    if output is None or isinstance(output, str):
+        return output or ""
+    return "\n".join(part.text if isinstance(part, Text) else "[an image]" for part in output)
+
+
+def _without_reasoning(message: Message) -> Message:
+    parts: list[Part] = [part for part in message.parts if not isinstance(part, Reasoning)]
+    return message if len(parts) == len(message.parts) else replace(message, parts=parts)

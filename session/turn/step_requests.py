@@ -1,0 +1,78 @@
+"""The requests of one step: each route's own, sent again as it was, and repaired where refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...provider.conversation import Text
+from ...provider.cure import Cure
+from ...provider.route import Route
+
+if TYPE_CHECKING:
+    from ...provider.client.client import Client
+    from ...provider.client.rendering import Rendering
+    from ...provider.client.reply import Reply
+    from ...provider.conversation import Conversation
+    from ...provider.failure import Failure
+
+Cures = dict[Route, tuple[Cure, ...]]
+
+
+async def text_of(reply: Reply) -> str:
+    """Read *reply* to its end, and return its text.
+
+    Raises:
+        ProviderError: There is no whole answer.
+    """
+    async for _ in reply:
+        pass
+    return "".join(part.text for part in reply.parts if isinstance(part, Text))
+
+
+class Requests:
+    """What is sent in one step.
+
+    Args:
+        conversation: What every attempt goes on with; it does not change while the step lasts.
+        cures: What was cured on each route. It stays so for the session, for it would be refused
+            again; what is cured here is added.
+    """
+
+    def __init__(self, client: Client, conversation: Conversation, cures: Cures) -> None:
+        self._client = client
+        self._conversation = conversation
+        self._cures = cures
+        self._last: Rendering | None = None
+
+    def render(self, route: Route) -> Rendering:
+        """Return the request for *route*; a retry sends the same bytes again."""
+        if self._last is None or self._last.route != route:
+            self._last = None  # it may be large
+            cures = self._cures.get(route, ())
+            self._last = self._client.render(route, self._conversation, cures)
+        return self._last
+
+    def send(self, rendering: Rendering) -> Reply:
+        """Send what `render` returned."""
+        return self._client.send(rendering)
+
+    async def count(self, route: Route) -> int | None:
+        """Have the provider of *route* count the tokens of the request; None where it does not."""
+        return await self._client.count(self.render(route))
+
+    @property
+    def longest_answer(self) -> int:
+        """Tokens that an answer may take; 0 where the provider decides."""
+        return self._conversation.settings.max_output_tokens or 0
+
+    def repair(self, failure: Failure) -> str | None:
+        """Change the request as *failure* says; None where that changes no byte of it."""
+        route, cure, refused = failure.route, failure.cure, self._last
+        if route is None or cure is None or refused is None:
+            return None
+        cures = (*self._cures.get(route, ()), cure)
+        changed = self._client.render(route, self._conversation, cures)
+        if changed.content == refused.content:
+            return None
+        self._cures[route], self._last = cures, changed
+        return str(cure)

@@ -1,0 +1,122 @@
+"""The calls of one answer, run in order: each once, and each with a result that is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.lowlevel
+
+from ...provider.conversation import ToolCall
+from ..event import ToolRunEnded, ToolRunStarted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from ...provider.conversation import Message, Part, ToolState
+    from ..event import Event
+    from ..tool.tool import Tool, ToolResult
+    from .transcript import Transcript
+
+
+class ToolRun:
+    """Run the tools that one session has.
+
+    Args:
+        tools: By their names.
+        tell: Called with what begins and what ends.
+    """
+
+    def __init__(
+        self, tools: Mapping[str, Tool], transcript: Transcript, tell: Callable[[Event], None]
+    ) -> None:
+        self._tools = tools
+        self._transcript = transcript
+        self._tell = tell
+
+    async def run_all(self, message: Message) -> None:
+        """Run every call of *message* that is pending; neighbours that may, side by side.
+
+        Raises:
+            StoreError: What would be done cannot be kept, so that it is not done.
+        """
+        pending = list(_pending(message))
+        for is_parallel, group in groupby(pending, key=lambda each: self.may_run_beside(each[1])):
+            places = [index for index, _ in group]
+            if not is_parallel or len(places) == 1:
+                for index in places:
+                    await self.run(message, index)
+                continue
+            await self._run_together(message, places)
+
+    async def _run_together(self, message: Message, places: list[int]) -> None:
+        failures: list[Exception] = []
+
+        async def run(index: int) -> None:
+            try:
+                await self.run(message, index)
+            except Exception as error:  # noqa: BLE001 - raised below, without a group round it
+                failures.append(error)
+
+        async with anyio.create_task_group() as tasks:
+            for index in places:
+                tasks.start_soon(run, index)
+        if failures:
+            raise failures[0]
+
+    async def run(self, message: Message, index: int) -> None:
+        """Run the call that is part number *index* of *message*; it is kept before and after.
+
+        Raises:
+            StoreError: As for `run_all`.
+        """
+        call = message.parts[index]
+        assert isinstance(call, ToolCall)  # noqa: S101 - the caller has looked
+        tool = self._tools.get(call.name)
+        if tool is None:
+            await self._end(message, index, call, _unknown(call.name, self._tools))
+            return
+        await anyio.lowlevel.checkpoint_if_cancelled()  # a tool may act before it first waits
+        started = replace(call, state="running")
+        await self._transcript.change(message, index=index, call=started)
+        self._tell(ToolRunStarted(call.id, call.name))
+        try:
+            await anyio.lowlevel.checkpoint_if_cancelled()
+            result = await tool.run(call.input)
+        except BaseException:
+            interrupted = replace(call, state="interrupted", is_error=True)
+            await self._transcript.change(message, index=index, call=interrupted)
+            self._tell(ToolRunEnded(call.id, call.name, "interrupted", None))
+            raise
+        await self._end(message, index, started, result)
+
+    async def _end(self, message: Message, index: int, call: ToolCall, result: ToolResult) -> None:
+        state: ToolState = "error" if result.is_error else "completed"
+        ended = replace(call, state=state, output=result.output, is_error=result.is_error)
+        await self._transcript.change(message, index=index, call=ended)
+        self._tell(ToolRunEnded(call.id, call.name, state, result.output))
+
+    def has(self, name: str) -> bool:
+        """Say whether there is a tool called *name*; a call of none other does anything."""
+        return name in self._tools
+
+    def may_run_beside(self, call: Part) -> bool:
+        """Say whether the tool that *call* names may run beside others."""
+        tool = self._tools.get(call.name) if isinstance(call, ToolCall) else None
+        return tool is not None and tool.is_parallel
+
+
+def _pending(message: Message) -> Iterator[tuple[int, ToolCall]]:
+    for index, part in enumerate(message.parts):
+        if isinstance(part, ToolCall) and part.state == "pending":
+            yield index, part
+
+
+def _unknown(name: str, tools: Mapping[str, Tool]) -> ToolResult:
+    from ..tool.tool import ToolResult
+
+    known = ", ".join(sorted(tools)) or "none at all"
+    text = f"There is no tool {name!r}; there are: {known}."
+    return ToolResult(text, is_error=True)

@@ -1,0 +1,98 @@
+"""A connection is given back whoever cancels who reads from it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio
+import pytest
+
+from sidestep.provider.client.response_body import Body
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import httpx
+
+pytestmark = pytest.mark.asyncio
+
+STEPS = 3
+
+
+class Response:
+    """Takes a few turns of the loop to be closed."""
+
+    def __init__(self) -> None:
+        self.headers: dict[str, str] = {}
+        self.is_stream_consumed = False
+        self.is_closed = False
+        self.stream = self._blocks()
+
+    async def _blocks(self) -> AsyncIterator[bytes]:
+        yield b""
+
+    async def aclose(self) -> None:
+        for _ in range(STEPS):
+            await asyncio.sleep(0)
+        self.is_closed = True
+
+
+def body_of(response: Response) -> Body:
+    return Body(cast("httpx.Response", response))
+
+
+@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
+@pytest.mark.parametrize("steps", range(1, STEPS + 1))
+@pytest.mark.parametrize("way", ["release", "abandon"])
+async def test_a_task_that_is_cancelled_while_it_closes_ends_closed(
+    way: str, steps: int, times: int
+) -> None:
+    response = Response()
+    body = body_of(response)
+    task = asyncio.create_task(getattr(body, way)())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+
+    for _ in range(times):
+        task.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert response.is_closed
+    assert body.is_released is (way == "release")
+
+
+async def test_a_scope_that_is_cancelled_before_it_closes_ends_closed() -> None:
+    response = Response()
+
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await body_of(response).release()
+
+    assert response.is_closed
+
+
+async def test_what_cannot_be_closed_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hang(_: Any) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Response, "aclose", hang)
+    monkeypatch.setattr("sidestep.provider.client.response_body._CLOSE", 0.01)
+    body = body_of(Response())
+
+    with anyio.fail_after(5):
+        await body.release()
+
+    assert not body.is_released
+
+
+async def test_what_goes_wrong_in_closing_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_: Any) -> None:
+        raise OSError("gone")
+
+    monkeypatch.setattr(Response, "aclose", fail)
+
+    with pytest.raises(OSError, match="gone"):
+        await body_of(Response()).release()

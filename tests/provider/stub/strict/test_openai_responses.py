@@ -1,0 +1,171 @@
+"""What the strict stub refuses in OpenAI Responses, and what it does not.
+
+Source: the pages named in `provider/strict_responses.py`; captures openai_400_*.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import partial
+from typing import Any
+
+import pytest
+
+from sidestep.provider.stub.signature.openai_responses import item_id
+
+from .judged import ISSUER, Body, Change, Rule, check, rows
+
+O3 = "openai/o3"
+GPT = "openai/gpt-4.1"
+NONCE = "0123456789abcdef01234567"
+RS = item_id(ISSUER, O3, "rs", NONCE, 0)
+FC = item_id(ISSUER, O3, "fc", NONCE, 1, is_after=True)
+MSG = item_id(ISSUER, O3, "msg", NONCE, 2)
+REASONING = {
+    "type": "reasoning",
+    "id": RS,
+    "summary": [],
+    "encrypted_content": ISSUER.issue(O3, RS),
+}
+CALL = {"type": "function_call", "id": FC, "call_id": "call_1", "name": "ls", "arguments": "{}"}
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "a.py"}
+TOOL = {"type": "function", "name": "ls", "parameters": {"type": "object"}}
+
+
+def looped(route: str = O3, **more: Any) -> Body:
+    items = [{"role": "user", "content": "Look around."}, REASONING, CALL, OUTPUT]
+    if route != O3:
+        items = [items[0], {**CALL, "id": "fc_1"}, OUTPUT]
+    model = route.partition("/")[2]
+    return deepcopy({"model": model, "store": False, "input": items, "tools": [TOOL], **more})
+
+
+def put(index: int, **fields: Any) -> Change:
+    return lambda body: body["input"][index].update(fields)
+
+
+def drop(index: int, *keys: str) -> Change:
+    return lambda body: [body["input"][index].pop(key) for key in keys]
+
+
+def remove(*indexes: int) -> Change:
+    return lambda body: [body["input"].pop(index) for index in sorted(indexes, reverse=True)]
+
+
+def add(index: int, **item: Any) -> Change:
+    return lambda body: body["input"].insert(index, item)
+
+
+def top(**fields: Any) -> Change:
+    return lambda body: body.update(fields)
+
+
+def both(*changes: Change) -> Change:
+    return lambda body: [change(body) for change in changes]
+
+
+def R(  # noqa: N802 - a row
+    id: str,  # noqa: A002 - its name
+    breaks: Change,
+    says: str | None,
+    *,
+    route: str = O3,
+    code: str | int | None = None,
+    **more: Any,
+) -> Rule:
+    make = partial(looped, route, **more)
+    return Rule(id, breaks, says, make, route, "openai", "openai-responses", code)
+
+
+LONG = "call_" + "a" * 60
+REQUIRED = (
+    f"Item '{FC}' of type 'function_call' was provided without its required 'reasoning' item: "
+    f"'{RS}'."
+)
+FOLLOWING = f"Item '{RS}' of type 'reasoning' was provided without its required following item."
+NO_OUTPUT = "No tool output found for function call call_1."
+NO_CALL = "No tool call found for function call output with call_id call_1."
+TEXT = [{"type": "output_text", "text": "Ok", "annotations": []}]
+
+SETTINGS = [
+    R("no input", lambda b: b.pop("input"), 'One of "input"', code="missing_required_parameter"),
+    R("empty input", top(input=[]), 'One of "input"'),
+    R("input that is an object", top(input={}), "Invalid type for 'input'"),
+    R("input that is text", top(input="hi"), None),
+    R("an unknown parameter", top(messages=[]), "Unknown parameter: 'messages'.",
+      code="unknown_parameter"),
+    R("sampling where it reasons", top(temperature=1), "'temperature' is not supported"),
+    R("sampling where it does not", top(temperature=1), None, route=GPT),
+    R("effort where it does not reason", top(reasoning={"effort": "low"}), "'reasoning.effort'",
+      route=GPT),
+    R("encrypted content where it does not reason", top(include=["reasoning.encrypted_content"]),
+      "Encrypted content is not supported", route=GPT),
+    R("hardly any tokens", top(max_output_tokens=8), "Expected a value >= 16, but got 8",
+      code="integer_below_min_value"),
+    R("a tool without a name", lambda b: b["tools"][0].pop("name"), "'tools[0].name'"),
+    R("a tool's name in no form", lambda b: b["tools"][0].update(name="my.ls"), "pattern"),
+    R("a tool as in chat", lambda b: b["tools"].append({"type": "function", "function": TOOL}),
+      "Missing required parameter: 'tools[1].name'"),
+]  # fmt: skip
+
+ITEMS = [
+    R("one that is none", lambda b: b["input"].append("x"), "Invalid type for 'input[4]'"),
+    R("of no type", add(0, type="tool_use"), "Invalid value: 'tool_use'."),
+    R("an unknown key", put(0, reasoning_content="x"), "'input[0].reasoning_content'"),
+    R("role tool", put(0, role="tool"), "Invalid value: 'tool'."),
+    R("text of the user in the assistant's",
+      add(4, role="assistant", content=[{"type": "input_text", "text": "x"}]),
+      "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'."),
+    R("text of the assistant", add(4, role="assistant", content=TEXT), None),
+    R("text of the assistant in the user's", put(0, content=TEXT), "Invalid value: 'output_text'"),
+    R("arguments that are an object", put(2, arguments={}), "'input[2].arguments': expected a st"),
+    R("an output that is an object", put(3, output={}), "'input[3].output'"),
+    R("a picture in an output", put(3, output=[{"type": "input_image", "image_url": "x"}]), None),
+    R("a call's id of another", put(2, id="toolu_1"),
+      "Invalid 'input[2].id': 'toolu_1'. Expected an ID that begins with 'fc'."),
+    R("a message's id of another", add(4, type="message", id="fc_1", role="assistant",
+      content=TEXT), "Expected an ID that begins with 'msg'."),
+    R("an id twice", both(add(4, **{**CALL, "call_id": "call_2"}),
+      add(5, **{**OUTPUT, "call_id": "call_2"})), "Duplicate item found"),
+    R("a long call id", both(put(2, call_id=LONG), put(3, call_id=LONG)),
+      "Expected a string with maximum length 64, but got a string with length 65 instead",
+      code="string_above_max_length"),
+    R("an empty call id", both(put(2, call_id=""), put(3, call_id="")), "empty string"),
+    R("a name in no form", put(2, name="my.ls"), "does not match pattern"),
+]  # fmt: skip
+
+CALLS = [
+    R("no output", remove(3), NO_OUTPUT),
+    R("no call", remove(1, 2), NO_CALL),
+    R("the output before its call", lambda b: b["input"].insert(1, b["input"].pop(3)), NO_CALL),
+    R("two outputs", add(4, **OUTPUT), NO_CALL),
+    R("two calls of an id", both(add(4, **{**CALL, "id": "fc_2"}), add(5, **OUTPUT)), NO_CALL),
+    R("no call, but an earlier response", both(remove(1, 2), top(previous_response_id="resp_1")),
+      None),
+]  # fmt: skip
+
+REASONED = [
+    R("encrypted by another", put(1, encrypted_content="gAAAA"), "could not be verified",
+      code="invalid_encrypted_content"),
+    R("encrypted for another route", put(1, encrypted_content=ISSUER.issue(GPT, RS)),
+      "could not be verified"),
+    R("encrypted for another item", put(1, encrypted_content=ISSUER.issue(O3, "rs_1")),
+      "could not be verified"),
+    R("not encrypted", drop(1, "encrypted_content"), "Items are not persisted when `store`"),
+    R("not encrypted, but stored", both(drop(1, "encrypted_content"), top(store=True)), None),
+    R("unknown and not encrypted", both(drop(1, "encrypted_content"), put(1, id="rs_1"),
+      drop(2, "id"), top(store=True)), "Item with id 'rs_1' not found.", code=404),
+    R("without an id", drop(1, "id"), None),
+    R("reasoning last", remove(2, 3), FOLLOWING),
+    R("reasoning before the user", add(2, role="user", content="Wait"), FOLLOWING),
+    R("the call without its reasoning", remove(1), REQUIRED),
+    R("neither reasoning nor id", both(remove(1), drop(1, "id")), None),
+    R("an id issued without reasoning", both(remove(1), put(1, id="fc_1")), None),
+    R("a message issued without reasoning",
+      add(4, type="message", id=MSG, role="assistant", content=TEXT), None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", rows([*SETTINGS, *ITEMS, *CALLS, *REASONED]))
+def test_a_request_is_refused_in_openais_words(rule: Rule) -> None:
+    check(rule)

@@ -1,0 +1,634 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sidestep import (
+    FailureKind,
+    ProviderError,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallEnded,
+    ToolCallStarted,
+)
+from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
+from sidestep.provider.failure import Stage
+from sidestep.provider.wire.openai_responses.decode import Decoder
+
+if TYPE_CHECKING:
+    from sidestep.provider.delta import Delta
+
+Event = dict[str, Any]
+
+USAGE = {
+    "input_tokens": 9,
+    "input_tokens_details": {"cached_tokens": 5, "cache_write_tokens": 2},
+    "output_tokens": 7,
+    "output_tokens_details": {"reasoning_tokens": 6},
+}
+
+
+def event(name: str, **fields: Any) -> Event:
+    return {"type": f"response.{name}", **fields}
+
+
+def added(index: int, **item: Any) -> Event:
+    return event("output_item.added", output_index=index, item=item)
+
+
+def done(index: int, **item: Any) -> Event:
+    return event("output_item.done", output_index=index, item=item)
+
+
+def text(piece: str, index: int = 0) -> Event:
+    return event("output_text.delta", output_index=index, content_index=0, delta=piece)
+
+
+def content(said: str) -> list[Event]:
+    return [{"type": "output_text", "text": said, "annotations": []}]
+
+
+def summary(*texts: str) -> list[Event]:
+    return [{"type": "summary_text", "text": text} for text in texts]
+
+
+def thought(piece: str, section: int = 0, index: int = 0) -> Event:
+    return event(
+        "reasoning_summary_text.delta", output_index=index, summary_index=section, delta=piece
+    )
+
+
+def arguments(piece: str, index: int = 1) -> Event:
+    return event("function_call_arguments.delta", output_index=index, delta=piece)
+
+
+def ended(name: str = "completed", **response: Any) -> Event:
+    return event(name, response={"id": "resp_1", "model": "m", "status": name, **response})
+
+
+def incomplete(reason: str | None) -> Event:
+    details = None if reason is None else {"reason": reason}
+    return ended("incomplete", incomplete_details=details)
+
+
+MESSAGE = {"type": "message", "id": "msg_1"}
+THINKING = {"type": "reasoning", "id": "rs_1", "summary": []}
+CALLING = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read"}
+SAID = [added(0, **MESSAGE), text("Hi"), done(0, **MESSAGE, content=content("Hi"))]
+CALL = [
+    added(1, **CALLING, arguments=""),
+    arguments('{"path": '),
+    arguments('"a.py"}'),
+    done(1, **CALLING, arguments='{"path": "a.py"}'),
+]
+
+
+def decoder() -> Decoder:
+    return Decoder(Provider("openai", "openai-responses", "http://h", None))
+
+
+def read(reader: Decoder, events: list[Event]) -> list[Delta]:
+    return [delta for event in events for delta in reader.decode(json.dumps(event).encode())]
+
+
+def test_thinking_text_and_a_call_are_told_and_kept() -> None:
+    reader = decoder()
+
+    deltas = read(
+        reader,
+        [
+            event("created", response={"id": "resp_1", "model": "m", "status": "in_progress"}),
+            added(0, **THINKING, encrypted_content="part"),
+            thought("Hm"),
+            done(0, **{**THINKING, "summary": summary("Hm")}, encrypted_content="whole"),
+            *CALL,
+            added(2, **MESSAGE),
+            text("Hel", 2),
+            text("lo", 2),
+            done(2, **MESSAGE, content=content("Hello")),
+            ended(usage=USAGE),
+        ],
+    )
+
+    assert deltas == [
+        ReasoningDelta("Hm"),
+        ToolCallStarted("call_1", "read"),
+        ToolCallEnded("call_1", "read", {"path": "a.py"}),
+        TextDelta("Hel"),
+        TextDelta("lo"),
+    ]
+    assert reader.end() == []
+    assert reader.is_done
+    assert reader.parts == [
+        Reasoning("Hm", encrypted="whole", item_id="rs_1"),
+        ToolCall("call_1", "read", {"path": "a.py"}, item_id="fc_1"),
+        Text("Hello", item_id="msg_1"),
+    ]
+    assert (reader.stop, reader.model, reader.request_id) == ("completed", "m", "resp_1")
+    assert reader.usage == Usage(input=9, output=7, cache_read=5, cache_write=2)
+    assert reader.unshown == 3
+
+
+WHOLE = [
+    pytest.param(
+        [done(0, **MESSAGE, content=content("Hi"))],
+        [Text("Hi", item_id="msg_1")],
+        id="message only at its end",
+    ),
+    pytest.param(
+        [text("H"), done(0, **MESSAGE, content=content("Hi"))],
+        [Text("Hi", item_id="msg_1")],
+        id="message whose last piece did not come",
+    ),
+    pytest.param(
+        [text("x"), done(0, **MESSAGE, content=content("Hi"))],
+        [Text("Hi", item_id="msg_1")],
+        id="message that ends as another",
+    ),
+    pytest.param(
+        [text("Hi"), done(0, **MESSAGE)],
+        [Text("Hi", item_id="msg_1")],
+        id="message that ends without content",
+    ),
+    pytest.param([text("Hi")], [Text("Hi")], id="message without beginning and end"),
+    pytest.param(
+        [
+            added(0, **MESSAGE, phase="commentary"),
+            text("Hi"),
+            done(0, **MESSAGE, content=content("Hi")),
+        ],
+        [Text("Hi", item_id="msg_1", phase="commentary")],
+        id="a phase that only its beginning names",
+    ),
+    pytest.param(
+        [
+            added(0, **MESSAGE, phase=None),
+            text("Hi"),
+            done(0, **MESSAGE, content=content("Hi"), phase="final_answer"),
+        ],
+        [Text("Hi", item_id="msg_1", phase="final_answer")],
+        id="a phase that only its end names",
+    ),
+    pytest.param([*SAID, *SAID[-1:]], [Text("Hi", item_id="msg_1")], id="the same end twice"),
+    pytest.param(
+        [
+            *SAID,
+            added(0, **{**MESSAGE, "id": "msg_2"}),
+            text("Ho"),
+            done(0, **{**MESSAGE, "id": "msg_2"}, content=content("Ho")),
+        ],
+        [Text("Hi", item_id="msg_1"), Text("Ho", item_id="msg_2")],
+        id="two items of one number",
+    ),
+    pytest.param(
+        [
+            {**text("Hi"), "item_id": "a", "output_index": None},
+            event("output_item.done", item={**MESSAGE, "id": "a", "content": content("Hi")}),
+            event("output_item.done", item={**CALLING, "id": "b", "arguments": "{}"}),
+        ],
+        [Text("Hi", item_id="a"), ToolCall("call_1", "read", {}, item_id="b")],
+        id="items without numbers",
+    ),
+    pytest.param(
+        [
+            done(0, **{**CALLING, "id": "fc_1", "arguments": "{}"}),
+            done(1, **{**CALLING, "id": "fc_2", "arguments": "{}"}),
+        ],
+        [ToolCall("call_1", "read", {}, item_id="fc_1")],
+        id="the same call twice",
+    ),
+    pytest.param(
+        [
+            event("output_item.done", item={**CALLING, "id": None, "arguments": "{}"}),
+            event(
+                "output_item.done", item={**CALLING, "id": None, "call_id": "2", "arguments": "{}"}
+            ),
+        ],
+        [ToolCall("call_1", "read", {}), ToolCall("2", "read", {})],
+        id="calls without numbers and item ids",
+    ),
+    pytest.param(
+        [
+            added(1, **CALLING),
+            {**arguments("{}"), "item_id": "fc_x"},
+            done(1, **{**CALLING, "id": "fc_y"}, arguments="{}"),
+        ],
+        [ToolCall("call_1", "read", {}, item_id="fc_y")],
+        id="a gateway that changes ids",
+    ),
+    pytest.param(
+        [*CALL[:3], done(1, **CALLING)],
+        [ToolCall("call_1", "read", {"path": "a.py"}, item_id="fc_1")],
+        id="arguments in pieces only",
+    ),
+    pytest.param(
+        [
+            added(1, **CALLING),
+            event("function_call_arguments.done", output_index=1, arguments='{"a": 1}'),
+            done(1, **CALLING),
+        ],
+        [ToolCall("call_1", "read", {"a": 1}, item_id="fc_1")],
+        id="arguments in their own event only",
+    ),
+    pytest.param(
+        [*CALL, event("function_call_arguments.done", output_index=1, arguments="{}")],
+        [ToolCall("call_1", "read", {"path": "a.py"}, item_id="fc_1")],
+        id="arguments after the end of their call",
+    ),
+    pytest.param(
+        [
+            thought("A"),
+            thought("B"),
+            thought("C", 1),
+            done(0, **{**THINKING, "summary": summary("AB", "C")}),
+            text("Hi", 1),
+        ],
+        [Reasoning("AB\n\nC", item_id="rs_1"), Text("Hi")],
+        id="two summaries",
+    ),
+    pytest.param(
+        [
+            event("reasoning_text.delta", output_index=0, content_index=0, delta="Hm"),
+            done(0, **THINKING, content=[{"type": "reasoning_text", "text": "Hm"}]),
+            text("Hi", 1),
+        ],
+        [Reasoning("Hm", item_id="rs_1"), Text("Hi")],
+        id="thinking of an open model",
+    ),
+    pytest.param(
+        [done(0, **THINKING), text("Hi", 1)],
+        [Reasoning(item_id="rs_1"), Text("Hi")],
+        id="thinking that says nothing keeps its place",
+    ),
+    pytest.param(
+        [
+            added(0, type="web_search_call", id="ws_1"),
+            event("web_search_call.searching", output_index=0),
+            done(0, type="web_search_call", id="ws_1"),
+            event("content_part.added", output_index=1, part={"type": "output_text"}),
+            event("output_text.annotation.added", output_index=1, annotation={}),
+            text("Hi", 1),
+            {"type": "a.new.event"},
+            {"type": "response.compaction.compacting"},
+        ],
+        [Text("Hi")],
+        id="what we do not keep",
+    ),
+]
+
+
+@pytest.mark.parametrize(("events", "parts"), WHOLE)
+def test_items_are_what_their_own_end_says(events: list[Event], parts: list[object]) -> None:
+    reader = decoder()
+
+    read(reader, [*events, ended()])
+    reader.end()
+
+    assert reader.parts == parts
+
+
+BARE = {**CALLING, "id": "fc_2", "call_id": "call_2"}
+NEVER_CAME = [
+    pytest.param([done(2, **BARE)], id="nothing of them"),
+    pytest.param([added(2, **BARE), done(2, **BARE, arguments="")], id="empty"),
+    pytest.param([done(2, **BARE, arguments=" ", status="completed")], id="blank"),
+    pytest.param([added(2, **BARE), arguments(" ", 2), done(2, **BARE)], id="a blank piece"),
+]
+
+
+@pytest.mark.parametrize("events", NEVER_CAME)
+def test_a_call_that_is_cut_before_its_first_argument_is_left_out(events: list[Event]) -> None:
+    reader = decoder()
+
+    deltas = read(reader, [*CALL, *events, incomplete("max_output_tokens")])
+    deltas += reader.end()
+
+    assert [d.id for d in deltas if isinstance(d, ToolCallEnded)] == ["call_1"]
+    assert [part.id for part in reader.parts if isinstance(part, ToolCall)] == ["call_1"]
+
+
+@pytest.mark.parametrize("events", NEVER_CAME)
+def test_a_call_without_arguments_is_told_when_the_answer_is_whole(events: list[Event]) -> None:
+    reader = decoder()
+
+    before = read(reader, [*events, *events[-1:], ended()])
+    after = reader.end()
+
+    assert not [delta for delta in before if isinstance(delta, ToolCallEnded)]
+    assert after == [ToolCallEnded("call_2", "read", {})]
+    assert reader.parts == [ToolCall("call_2", "read", {}, item_id="fc_2")]
+
+
+def test_what_was_told_is_what_is_kept() -> None:
+    reader = decoder()
+
+    deltas = read(reader, [thought("A"), thought("B", 1), text("H", 1)])
+    deltas += read(reader, [done(1, **MESSAGE, content=content("Hi")), *CALL[-1:]])
+
+    assert deltas == [
+        ReasoningDelta("A"),
+        ReasoningDelta("\n\nB"),
+        TextDelta("H"),
+        TextDelta("i"),
+        ToolCallStarted("call_1", "read"),
+        ToolCallEnded("call_1", "read", {"path": "a.py"}),
+    ]
+
+
+def test_azure_names_the_encrypted_thinking_at_the_end_only() -> None:
+    reader = decoder()
+
+    read(reader, [done(0, **THINKING, encrypted_content=None), *SAID])
+    read(reader, [ended(output=[{**THINKING, "encrypted_content": "late"}, MESSAGE])])
+
+    assert reader.parts[0] == Reasoning(encrypted="late", item_id="rs_1")
+
+
+def test_before_the_end_thinking_is_unfinished_and_calls_are_left_out() -> None:
+    reader = decoder()
+
+    read(reader, [added(0, **THINKING, encrypted_content="part"), thought("Hm"), *CALL[:3]])
+
+    assert reader.parts == [Reasoning("Hm", complete=False)]
+    assert reader.stop is None
+
+
+def test_a_call_without_an_id_gets_one() -> None:
+    reader = decoder()
+
+    read(reader, [done(1, type="function_call", name="read", arguments={"a": 1})])
+
+    (call,) = reader.parts
+    assert isinstance(call, ToolCall)
+    assert call.id.startswith("call_")
+    assert (call.input, call.item_id) == ({"a": 1}, None)
+
+
+REFUSED = {"type": "refusal", "refusal": "No."}
+ENDS = [
+    pytest.param([], "truncated", id="nothing"),
+    pytest.param(SAID, "truncated", id="no terminal event"),
+    pytest.param([*SAID, *CALL], "truncated", id="no terminal event after a call"),
+    pytest.param([ended()], "empty_response", id="nothing in it"),
+    pytest.param([done(0, **THINKING), ended()], "empty_response", id="thinking only"),
+    pytest.param([*CALL[:3], ended()], "tool_call_malformed", id="a call that was not closed"),
+    pytest.param(
+        [*CALL[:3], ended(output=[{**CALLING, "arguments": "{}"}])],
+        "tool_call_malformed",
+        id="a call whose end stands in the terminal event only",
+    ),
+    pytest.param(
+        [*SAID, done(1, **CALLING, arguments='{"a'), ended()],
+        "tool_call_malformed",
+        id="arguments that are not JSON",
+    ),
+    pytest.param([done(1, **CALLING, arguments="[]"), ended()], "tool_call_malformed", id="a list"),
+    pytest.param(
+        [done(1, **{**CALLING, "name": ""}, arguments="{}"), ended()],
+        "tool_call_malformed",
+        id="a call without a name",
+    ),
+    pytest.param(
+        [*CALL[:3], done(1, **CALLING, arguments="{}", status="incomplete"), ended()],
+        "tool_call_malformed",
+        id="a call that calls itself incomplete",
+    ),
+    pytest.param(
+        [event("refusal.delta", output_index=0, delta="No."), ended()], "refusal", id="refusal"
+    ),
+    pytest.param(
+        [done(0, **MESSAGE, content=[*content("Hi"), REFUSED]), ended()],
+        "refusal",
+        id="refusal after text",
+    ),
+    pytest.param([*SAID, incomplete("content_filter")], "content_filter", id="filter"),
+    pytest.param([incomplete("content_filter")], "content_filter", id="filter, nothing in it"),
+    pytest.param([incomplete("max_messages")], "empty_response", id="cut, nothing in it"),
+    pytest.param([incomplete("max_output_tokens")], None, id="limit, nothing in it"),
+    pytest.param([*CALL[:3], incomplete("max_output_tokens")], None, id="limit in a call"),
+    pytest.param(
+        [done(1, **CALLING, arguments='{"a', status="incomplete"), incomplete("max_output_tokens")],
+        None,
+        id="limit in a call that is closed",
+    ),
+    pytest.param([*SAID, incomplete("steered")], None, id="steered"),
+    pytest.param([*SAID, incomplete(None)], None, id="no reason"),
+    pytest.param([*SAID, ended(status=None)], None, id="no status"),
+]
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["clean", "broken"])
+@pytest.mark.parametrize(("events", "kind"), ENDS)
+def test_the_end_is_judged(events: list[Event], kind: str | None, is_clean: bool) -> None:
+    reader = decoder()
+    read(reader, events)
+
+    if kind is None:
+        reader.end(is_clean=is_clean)
+        return
+    with pytest.raises(ProviderError) as caught:
+        reader.end(is_clean=is_clean)
+    failure = caught.value.failure
+    assert (failure.kind, failure.stage, failure.status) == (kind, Stage.END, None)
+
+
+STOPS = [
+    pytest.param(incomplete("max_output_tokens"), "max_output_tokens", id="limit"),
+    pytest.param(incomplete(None), "incomplete", id="no reason"),
+    pytest.param(
+        ended("completed", status="incomplete", incomplete_details={"reason": "steered"}),
+        "steered",
+        id="a status that is worse than the event",
+    ),
+    pytest.param(ended(), "completed", id="completed"),
+]
+
+
+@pytest.mark.parametrize(("terminal", "stop"), STOPS)
+def test_the_reason_for_the_end_is_the_providers_word(terminal: Event, stop: str) -> None:
+    reader = decoder()
+
+    read(reader, [*SAID, terminal])
+
+    assert reader.stop == stop
+
+
+def test_done_alone_proves_nothing() -> None:
+    reader = decoder()
+    read(reader, SAID)
+
+    assert reader.decode(b"[DONE]") == ()
+    assert reader.is_done
+    with pytest.raises(ProviderError, match="truncated"):
+        reader.end()
+
+
+SERVER = {"code": "server_error", "message": "m"}
+BROKEN = [
+    pytest.param({"type": "error", **SERVER, "param": None, "sequence_number": 3}, id="flat"),
+    pytest.param({"type": "error", "error": {**SERVER, "type": "server_error"}}, id="nested"),
+    pytest.param({"error": SERVER}, id="without a type"),
+    pytest.param(ended("failed", error=SERVER), id="failed"),
+    pytest.param(ended("failed", error={"message": "m"}), id="failed without a code"),
+    pytest.param(ended("failed", error=None), id="failed without an error"),
+    pytest.param(event("failed"), id="failed without a response"),
+    pytest.param(ended("completed", status="failed", error=SERVER), id="completed but failed"),
+    pytest.param(ended("completed", status="cancelled"), id="completed but cancelled"),
+    pytest.param(event("output_item.done"), id="no item"),
+    pytest.param(event("output_item.added", item=None), id="null for an item"),
+    pytest.param(event("output_text.delta"), id="no delta"),
+    pytest.param(ended(output=1), id="odd output"),
+]
+
+
+@pytest.mark.parametrize("events", [pytest.param([], id="first"), pytest.param(SAID, id="late")])
+@pytest.mark.parametrize("broken", BROKEN)
+def test_an_event_that_is_no_answer_raises(events: list[Event], broken: Event) -> None:
+    reader = decoder()
+    read(reader, events)
+
+    with pytest.raises(ProviderError) as caught:
+        read(reader, [broken])
+
+    failure = caught.value.failure
+    assert (failure.kind, failure.stage) == (FailureKind.SERVER_ERROR, Stage.STREAM)
+    assert failure.message
+
+
+K = FailureKind
+FAILED = [
+    pytest.param("rate_limit_exceeded", "try again in 11.054s", K.RATE_LIMIT, 11.054, id="wait"),
+    pytest.param("rate_limit_exceeded", "try again in 120ms", K.RATE_LIMIT, 0.12, id="wait in ms"),
+    pytest.param("rate_limit_exceeded", "try again in 2 seconds", K.RATE_LIMIT, 2.0, id="spelled"),
+    pytest.param("insufficient_quota", "m", K.QUOTA, None, id="quota"),
+    pytest.param("usage_not_included", "m", K.QUOTA, None, id="not in the plan"),
+    pytest.param("context_length_exceeded", "m", K.CONTEXT_OVERFLOW, None, id="overflow"),
+    pytest.param("server_is_overloaded", "m", K.OVERLOADED, None, id="overloaded"),
+    pytest.param("cyber_policy", "m", K.CONTENT_FILTER, None, id="policy"),
+    pytest.param("data_residency_mismatch", "m", K.BAD_REQUEST, None, id="residency"),
+    pytest.param("vector_store_timeout", "m", K.TIMEOUT, None, id="timeout"),
+    pytest.param("upstream_stream_read_error", "m", K.SERVER_ERROR, None, id="upstream"),
+    pytest.param("a_new_code", "insufficient_quota", K.SERVER_ERROR, None, id="unknown code"),
+]
+
+
+@pytest.mark.parametrize("shape", ["failed", "flat", "nested", "in an array"])
+@pytest.mark.parametrize(("code", "message", "kind", "wait"), FAILED)
+def test_an_error_has_the_same_name_in_every_shape(
+    shape: str, code: str, message: str, kind: FailureKind, wait: float | None
+) -> None:
+    error = {"code": code, "message": message}
+    shapes = {
+        "failed": ended("failed", error=error),
+        "flat": {"type": "error", **error},
+        "nested": {"type": "error", "error": error},
+        "in an array": [{"type": "error", "error": error}],
+    }
+
+    with pytest.raises(ProviderError) as caught:
+        decoder().decode(json.dumps(shapes[shape]).encode())
+
+    failure = caught.value.failure
+    assert (failure.kind, failure.retry_after, failure.code) == (kind, wait, code)
+
+
+def test_the_usage_of_a_failure_is_counted() -> None:
+    reader = decoder()
+
+    with pytest.raises(ProviderError):
+        read(reader, [ended("failed", error=SERVER, usage=USAGE)])
+
+    assert reader.usage == Usage(input=9, output=7, cache_read=5, cache_write=2)
+
+
+def test_the_name_of_an_event_stands_in_for_its_type() -> None:
+    reader = decoder()
+
+    deltas = reader.decode(b'{"delta":"Hi"}', b"response.output_text.delta")
+
+    assert deltas == (TextDelta("Hi"),)
+    with pytest.raises(ProviderError):
+        reader.decode(b'{"code":"server_error","message":"m"}', b"error")
+
+
+def test_what_is_not_json_is_not_repeated() -> None:
+    with pytest.raises(ProviderError, match="invalid JSON") as caught:
+        decoder().decode(b'{"secret')
+
+    assert "secret" not in str(caught.value)
+
+
+def test_half_an_emoji_is_read() -> None:
+    assert decoder().decode(
+        b'{"type":"response.output_text.delta","output_index":0,"delta":"a\\ud83d"}'
+    ) == (TextDelta("a?"),)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+ENTRIES = st.lists(st.fixed_dictionaries({}, optional={"text": JSON, "refusal": JSON}))
+ITEM = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(["message", "reasoning", "function_call"]) | JSON,
+        "id": JSON,
+        "call_id": JSON,
+        "name": JSON,
+        "arguments": JSON,
+        "content": ENTRIES | JSON,
+        "summary": ENTRIES | JSON,
+        "encrypted_content": JSON,
+    },
+)
+RESPONSE = st.fixed_dictionaries(
+    {},
+    optional={"id": JSON, "status": JSON, "usage": JSON, "output": st.lists(ITEM) | JSON},
+)
+NAMES = st.sampled_from(
+    [
+        "output_item.added",
+        "output_item.done",
+        "output_text.delta",
+        "refusal.delta",
+        "reasoning_summary_text.delta",
+        "function_call_arguments.delta",
+        "function_call_arguments.done",
+        "completed",
+        "incomplete",
+        "failed",
+        "created",
+    ]
+)
+ODD = st.fixed_dictionaries(
+    {"type": NAMES.map("response.{}".format) | JSON},
+    optional={
+        "output_index": st.integers(0, 2) | JSON,
+        "item_id": JSON,
+        "delta": JSON,
+        "arguments": JSON,
+        "summary_index": JSON,
+        "item": ITEM | JSON,
+        "response": RESPONSE | JSON,
+        "error": JSON,
+    },
+)
+
+
+@given(st.lists(ODD, max_size=6))
+def test_any_json_is_read_or_refused(events: list[Event]) -> None:
+    reader = decoder()
+    try:
+        read(reader, events)
+        reader.end()
+    except ProviderError:
+        pass
+
+    assert isinstance(reader.parts, list)

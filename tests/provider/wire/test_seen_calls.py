@@ -1,0 +1,47 @@
+"""A call that comes twice is told from another, at no price that grows with their number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sidestep.provider.wire.seen_calls import ToldCalls
+
+
+@pytest.mark.parametrize(
+    ("second", "repeats"),
+    [
+        pytest.param(("1", "read", {"a": 1}), True, id="the same"),
+        pytest.param(("2", "read", {"a": 1}), False, id="another id"),
+        pytest.param(("1", "list", {"a": 1}), False, id="another name"),
+        pytest.param(("1", "read", {"a": 2}), False, id="other arguments"),
+        pytest.param(("1", "read", {}), False, id="no arguments"),
+    ],
+)
+def test_a_call_that_comes_twice_is_told_from_another(
+    second: tuple[str, str, dict[str, Any]], repeats: bool
+) -> None:
+    told = ToldCalls()
+
+    assert not told.repeats("1", "read", {"a": 1})
+    assert told.repeats(*second) is repeats
+    assert told.repeats(*second)
+
+
+def test_calls_with_ids_of_their_own_are_not_compared() -> None:
+    compared = 0
+
+    class Arguments(dict[str, Any]):
+        __hash__ = None
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return super().__eq__(other)
+
+    told = ToldCalls()
+    for number in range(100):
+        told.repeats(str(number), "read", Arguments())
+
+    assert compared == 0

@@ -1,0 +1,315 @@
+"""What follows from a failure: every row of the decision table, and the cases between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from sidestep import Failure, FailureKind, FallbackConfig, Route
+from sidestep.session.step.decision import Decision, Limits, Retry, Standing, Stop, Swap, decide
+
+SIBLING = Route("anthropic/claude-sonnet-5")
+LISTED = frozenset({402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+
+RETRY = Retry(wait=2.0)
+SWAP = Swap(sibling=SIBLING, cooldown=0.0)
+SWAP_ONLY = Swap(sibling=SIBLING, cooldown=None)
+
+
+def stop(cooldown: float | None = None) -> Stop:
+    """Return a stop whose reason does not matter here."""
+    return Stop(why="", cooldown=cooldown)
+
+
+@dataclass(frozen=True)
+class Case:
+    id: str
+    kind: str
+    status: int | None
+    fresh: Decision
+    """With retries left and a healthy sibling."""
+    spent: Decision
+    """With the retries spent and a healthy sibling."""
+    alone: Decision
+    """With the retries spent and no sibling."""
+    failure: dict[str, Any] = field(default_factory=dict)
+    standing: dict[str, Any] = field(default_factory=dict)
+
+
+def transient(kind: str, status: int | None) -> Case:
+    return Case(f"{kind} {status}", kind, status, RETRY, SWAP, stop(0.0))
+
+
+TABLE = [
+    *(transient("server_error", status) for status in (500, 502, 503, 520, 522)),
+    transient("server_error", None),
+    transient("overloaded", 529),
+    transient("overloaded", None),
+    transient("timeout", 504),
+    transient("timeout", None),
+    transient("truncated", None),
+    transient("empty_response", None),
+    transient("rate_limit", 429),
+    transient("network", None),
+    transient("unknown", 503),
+    transient("unknown", 429),
+    Case("server error not listed", "server_error", 501, RETRY, stop(), stop()),
+    Case("unknown 409, not listed", "unknown", 409, RETRY, stop(), stop()),
+    Case("unknown 418, not listed", "unknown", 418, stop(), stop(), stop()),
+    Case("unknown without a status", "unknown", None, stop(), stop(), stop()),
+    Case("rate limit not listed is still degraded", "rate_limit", 498, RETRY, stop(0.0), stop(0.0)),
+    Case("refused", "network", None, SWAP, SWAP, stop(0.0), {"code": "refused"}),
+    Case("no such host", "network", None, SWAP, SWAP, stop(0.0), {"code": "no_such_host"}),
+    Case("reset", "network", None, RETRY, SWAP, stop(0.0), {"code": "reset"}),
+    Case("tls", "network", None, RETRY, SWAP, stop(0.0), {"code": "tls"}),
+    Case("quota", "quota", 402, SWAP, SWAP, stop(0.0)),
+    Case("quota by another status", "quota", 400, stop(0.0), stop(0.0), stop(0.0)),
+    Case(
+        "quota with a reset", "quota", 402,
+        Swap(sibling=SIBLING, cooldown=900.0), Swap(sibling=SIBLING, cooldown=900.0), stop(900.0),
+        standing={"resets_in": 900.0},
+    ),
+    Case("auth not listed", "auth", 401, stop(), stop(), stop()),
+    Case("auth listed is degraded only by a swap", "auth", 429, SWAP, SWAP, stop()),
+    Case("not found not listed", "not_found", 404, stop(), stop(), stop()),
+    Case("not found listed", "not_found", 429, SWAP, SWAP, stop()),
+    Case("malformed call", "tool_call_malformed", None, RETRY, SWAP_ONLY, stop()),
+    Case("malformed call, not listed", "tool_call_malformed", 400, RETRY, stop(), stop()),
+    Case("too large for this route", "request_too_large", 413, SWAP_ONLY, SWAP_ONLY, stop()),
+    Case("history rejected", "history_rejected", 400, SWAP_ONLY, SWAP_ONLY, stop()),
+    Case("bad request not listed", "bad_request", 400, stop(), stop(), stop()),
+    Case("bad request listed", "bad_request", 429, SWAP_ONLY, SWAP_ONLY, stop()),
+    Case("overflow", "context_overflow", 400, stop(), stop(), stop()),
+    Case("overflow with a listed status", "context_overflow", 429, stop(), stop(), stop()),
+    Case("content filter", "content_filter", 500, stop(), stop(), stop()),
+    Case("refusal", "refusal", None, stop(), stop(), stop()),
+    Case("cancelled", "cancelled", None, stop(), stop(), stop()),
+    Case(
+        "no capacity", "overloaded", 429, SWAP, SWAP, stop(0.0), {"is_capacity": True},
+    ),
+    Case("a failed probe", "server_error", 503, SWAP, SWAP, stop(0.0), standing={"is_probe": True}),
+    Case(
+        "a probe that met another failure", "server_error", 501, RETRY, stop(), stop(),
+        standing={"is_probe": True},
+    ),
+    Case(
+        "hint within the longest wait", "rate_limit", 429,
+        Retry(wait=20.0), Swap(sibling=SIBLING, cooldown=20.0), stop(20.0), {"retry_after": 20.0},
+    ),
+    Case(
+        "hint below the backoff", "overloaded", 529,
+        RETRY, Swap(sibling=SIBLING, cooldown=1.0), stop(1.0), {"retry_after": 1.0},
+    ),
+    Case(
+        "hint above the longest wait", "rate_limit", 429,
+        Swap(sibling=SIBLING, cooldown=3600.0), Swap(sibling=SIBLING, cooldown=3600.0),
+        stop(3600.0), {"retry_after": 3600.0},
+    ),
+    Case(
+        "a reset within the longest wait", "rate_limit", 429,
+        Retry(wait=20.0), Swap(sibling=SIBLING, cooldown=20.0), stop(20.0),
+        standing={"resets_in": 20.0},
+    ),
+    Case(
+        "a reset after the longest wait", "rate_limit", 429,
+        Swap(sibling=SIBLING, cooldown=3600.0), Swap(sibling=SIBLING, cooldown=3600.0),
+        stop(3600.0), standing={"resets_in": 3600.0},
+    ),
+    Case("a reset that has passed", "rate_limit", 429, RETRY, SWAP, stop(0.0),
+         standing={"resets_in": -5.0}),
+    Case("the provider says not to retry", "server_error", 500, SWAP, SWAP, stop(0.0),
+         {"should_retry": False}),
+    Case("the provider says to retry", "bad_request", 429, SWAP_ONLY, SWAP_ONLY, stop(),
+         {"should_retry": True}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TABLE, ids=lambda case: case.id)
+def test_the_decision_table(case: Case) -> None:
+    failure = Failure(kind=FailureKind(case.kind), message="", status=case.status, **case.failure)
+    limits = Limits(retries=3, swaps=2, statuses=LISTED, max_wait=60.0)
+
+    decisions = [
+        decide(failure, Standing(backoff=2.0, **standing, **case.standing), limits)
+        for standing in (
+            {"sibling": SIBLING, "sibling_is_healthy": True},
+            {"sibling": SIBLING, "sibling_is_healthy": True, "retries": 3},
+            {"retries": 3},
+        )
+    ]
+
+    assert [_without_why(decision) for decision in decisions] == [
+        case.fresh,
+        case.spent,
+        case.alone,
+    ]
+
+
+def test_every_kind_has_a_row() -> None:
+    assert {case.kind for case in TABLE} == set(FailureKind)
+
+
+@pytest.mark.parametrize(
+    ("standing", "decision"),
+    [
+        pytest.param({"retries": 2}, RETRY, id="the last retry"),
+        pytest.param({"retries": 3, "swaps": 1}, SWAP, id="the last swap"),
+        pytest.param({"retries": 3, "swaps": 2}, stop(0.0), id="the cap is reached"),
+        pytest.param(
+            {"retries": 3, "sibling_is_healthy": False}, SWAP, id="bounce to a degraded sibling"
+        ),
+        pytest.param({"retries": 0, "swaps": 2}, RETRY, id="the last route has its own retries"),
+    ],
+)
+def test_budgets(standing: dict[str, Any], decision: Decision) -> None:
+    failure = Failure(kind=FailureKind.SERVER_ERROR, message="", status=503)
+    given: dict[str, Any] = {"sibling": SIBLING, "sibling_is_healthy": True, "backoff": 2.0}
+
+    made = decide(
+        failure,
+        Standing(**given | standing),
+        Limits(retries=3, swaps=2, statuses=LISTED, max_wait=60.0),
+    )
+
+    assert _without_why(made) == decision
+
+
+def test_the_listed_statuses_move_a_step_and_no_others_do() -> None:
+    listed = FallbackConfig(fallback_models_by_model={}).fallback_on_errors
+    limits = Limits(retries=3, swaps=2, statuses=listed, max_wait=60.0)
+    spent = Standing(backoff=2.0, retries=3, sibling=SIBLING, sibling_is_healthy=True)
+
+    moved = {
+        status
+        for status in range(400, 600)
+        for failure in [Failure(kind=FailureKind.UNKNOWN, message="", status=status)]
+        if isinstance(decide(failure, spent, limits), Swap)
+    }
+
+    assert moved == LISTED
+
+
+@pytest.mark.parametrize("is_healthy", [True, False], ids=["sibling healthy", "sibling degraded"])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        pytest.param(Failure(kind=FailureKind.NETWORK, message="", code="refused"), id="refused"),
+        pytest.param(
+            Failure(kind=FailureKind.OVERLOADED, message="", status=529, is_capacity=True),
+            id="no capacity",
+        ),
+    ],
+)
+def test_a_route_that_is_better_left_is_retried_only_without_a_healthy_sibling(
+    failure: Failure, *, is_healthy: bool
+) -> None:
+    made = decide(
+        failure,
+        Standing(backoff=2.0, sibling=SIBLING, sibling_is_healthy=is_healthy),
+        Limits(retries=3, swaps=2, statuses=LISTED, max_wait=60.0),
+    )
+
+    assert made == (SWAP if is_healthy else RETRY)
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "decision"),
+    [
+        pytest.param("server_error", 503, RETRY, id="transient"),
+        pytest.param("quota", 402, stop(), id="money"),
+        pytest.param("auth", 401, stop(), id="auth"),
+    ],
+)
+def test_without_a_configuration_there_is_no_swap_and_no_cooldown(
+    kind: str, status: int, decision: Decision
+) -> None:
+    made = decide(
+        Failure(kind=FailureKind(kind), message="", status=status),
+        Standing(backoff=2.0),
+        Limits(retries=5, max_wait=60.0),
+    )
+
+    assert _without_why(made) == decision
+
+
+def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
+    made = decide(
+        Failure(kind=FailureKind.SERVER_ERROR, message="", status=503),
+        Standing(backoff=8.0),
+        Limits(retries=5, max_wait=5.0),
+    )
+
+    assert made == Retry(wait=5.0)
+
+
+@pytest.mark.parametrize(
+    ("failure", "standing", "swaps", "why"),
+    [
+        pytest.param(
+            {"kind": "server_error", "status": 503}, {"retries": 3}, 0,
+            "3 retries on this route are spent, and moving to a sibling is not configured",
+            id="unconfigured",
+        ),
+        pytest.param(
+            {"kind": "server_error", "status": 503}, {"retries": 3}, 2,
+            "3 retries on this route are spent, and there is no further "
+            "route to move to", id="no sibling",
+        ),
+        pytest.param(
+            {"kind": "auth", "status": 401}, {"sibling": SIBLING}, 2,
+            "auth is not retried, and status 401 is not in `fallbackOnErrors`", id="not listed",
+        ),
+        pytest.param(
+            {"kind": "server_error", "status": 503},
+            {"retries": 3, "swaps": 2, "sibling": SIBLING}, 2,
+            "3 retries on this route are spent, and 2 of 2 swaps are made", id="cap",
+        ),
+        pytest.param(
+            {"kind": "rate_limit", "status": 429, "retry_after": 3600.0}, {}, 2,
+            "the provider asks for 3600 s, over 60 s, and there is no further "
+            "route to move to", id="long hint",
+        ),
+        pytest.param(
+            {"kind": "context_overflow", "status": 400}, {"sibling": SIBLING}, 2,
+            "context_overflow is not retried, and no other route would do better", id="overflow",
+        ),
+        pytest.param(
+            {"kind": "quota", "status": 429}, {"sibling": SIBLING}, 2,
+            "quota is not retried, and quota moves no step here", id="unmoved",
+        ),
+        pytest.param(
+            {"kind": "timeout", "status": None}, {}, 0,
+            "no retry is allowed, and moving to a sibling is not configured", id="no retries",
+        ),
+        pytest.param(
+            {"kind": "unknown", "status": None}, {"sibling": SIBLING}, 2,
+            "nothing here names it a failure of a provider: give the exception a `status_code`, "
+            "or name it with `classify=`", id="an exception nobody knows",
+        ),
+    ],
+)  # fmt: skip
+def test_a_stop_says_why(
+    failure: dict[str, Any], standing: dict[str, Any], swaps: int, why: str
+) -> None:
+    failure["kind"] = FailureKind(failure["kind"])
+
+    made = decide(
+        Failure(message="", **failure),
+        Standing(backoff=2.0, **standing),
+        Limits(
+            retries=0 if failure["kind"] == "timeout" else 3,
+            swaps=swaps,
+            statuses=LISTED,
+            unmoved=frozenset({FailureKind.QUOTA}),
+            max_wait=60.0,
+        ),
+    )
+
+    assert isinstance(made, Stop)
+    assert made.why == why
+
+
+def _without_why(decision: Decision) -> Decision:
+    return stop(decision.cooldown) if isinstance(decision, Stop) else decision

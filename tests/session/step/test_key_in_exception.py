@@ -1,0 +1,83 @@
+"""A key that the agent's own SDK quotes goes no further than its exception."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sidestep import Event, FallbackConfig, FallbackExhausted, MemoryStore, Route, Sidestep
+from sidestep.session.event import to_json
+
+from ...virtual import VirtualClock
+from ..turn.outage import A, Outage
+
+if TYPE_CHECKING:
+    from sidestep import Attempt, Message
+
+KEY = "sk-test-1234567890abcdef"
+SAID = f"Incorrect API key provided: {KEY}"
+TOLD = "Incorrect API key provided: [key]"
+HERE, THERE = Route("house/x"), Route("there/x")
+
+pytestmark = pytest.mark.asyncio
+
+
+class Refused(Exception):
+    """What an SDK might raise."""
+
+    status_code = 401
+
+
+class Bug(Exception):
+    """What the agent itself might raise."""
+
+
+class BrokenStore(MemoryStore):
+    """A store of the agent's own."""
+
+    async def load(self) -> dict[int, Message]:
+        raise Bug(SAID)
+
+
+@pytest.mark.parametrize(
+    ("error", "siblings", "caught"),
+    [
+        pytest.param(Refused(SAID), (), Refused, id="nothing was moved"),
+        pytest.param(Refused(SAID), (THERE,), FallbackExhausted, id="everything refused"),
+        pytest.param(Bug(SAID), (THERE,), Bug, id="a bug"),
+    ],
+)
+async def test_no_event_note_or_error_of_a_step_quotes_it(
+    error: Exception, siblings: tuple[Route, ...], caught: type[Exception]
+) -> None:
+    events: list[Event] = []
+    config = FallbackConfig(
+        fallback_models_by_model={HERE: siblings} if siblings else {}, fallback_on_errors=(401,)
+    )
+    step = Sidestep(config, clock=VirtualClock(), on_event=events.append).step(HERE)
+
+    async def refuse(_attempt: Attempt) -> None:
+        raise error
+
+    with pytest.raises(caught) as raised:
+        await step.run(refuse)
+
+    heard = json.dumps([to_json(event) for event in events])
+    notes = traceback.format_exception_only(raised.value)[1:]
+    ours = str(raised.value) if caught is FallbackExhausted else "".join(notes)
+    assert KEY not in heard + ours
+    assert TOLD in heard
+    assert TOLD in ours
+    assert str(error) == SAID
+    assert all(each.failure and each.failure.cause is error for each in step.attempts)
+
+
+async def test_no_event_of_a_turn_quotes_it() -> None:
+    async with Outage({A: {"text": "hello"}}, session={"store": BrokenStore()}) as outage:
+        with pytest.raises(Bug, match=KEY):
+            await outage.session.turn("hi")
+
+    assert to_json(outage.events[-1])["error"] == {"class": "Bug", "message": TOLD}
