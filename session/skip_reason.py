@@ -8,7 +8,9 @@ from collections.abc import Callable
 from ..provider.route import Route
 
 Unfit = Callable[[Route], str | None]
-"""Says why a route cannot take a step, in half a sentence; None: it can."""
+"""Returns why a route cannot take a step, as half a sentence; None: it can."""
+PassedOver = tuple[tuple[Route, str], ...]
+"""Routes that were passed over, in order, each with the reason that decided."""
 
 # Those that stand alone, and not the 5 of a model's name.
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
@@ -20,4 +22,4 @@ def without_numbers(reason: str) -> str:
 
 
 PASSING = frozenset({"degraded", "probed", "tried"})
-"""What stands in a route's way for a while only; any other word says why it cannot be taken."""
+"""Reasons that end by themselves; any other reason says why a route cannot take the step at all."""

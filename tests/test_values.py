@@ -95,7 +95,7 @@ VALUES: list[typing.Any] = [
     sidestep.Budget(attempts=4),
     sidestep.Cost(),
     sidestep.Needs(tokens=10, counted={A: 12}),
-    sidestep.Past(tools_run=("read",)),
+    sidestep.MoveHistory(tools_run=("read",)),
     sidestep.Message(
         "assistant",
         [

@@ -46,13 +46,13 @@ from .session.event import (
 )
 from .session.journal.journal import Journal
 from .session.plan.config import FallbackConfig
+from .session.plan.load import load_config
 from .session.plan.needs import Needs
-from .session.plan.watcher import load_config
+from .session.plan.retry import RetryPolicy
 from .session.step.attempt import Attempt
 from .session.step.degraded import DegradedRoutes
 from .session.step.middleware import Sidestep
-from .session.step.move_policy import Past
-from .session.step.retry import RetryPolicy
+from .session.step.move_policy import MoveHistory
 from .session.step.step import Step
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ __all__ = [
     "Journal",
     "MemoryStore",
     "Message",
+    "MoveHistory",
     "Needs",
     "PartsRetracted",
-    "Past",
     "Prices",
     "ProbeEnded",
     "ProbeStarted",

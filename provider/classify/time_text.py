@@ -106,3 +106,11 @@ def _of_epoch(at: float) -> datetime | None:
 
 def _sane(at: datetime) -> datetime | None:
     return at if at.year < _LAST_YEAR else None
+
+
+def seconds_until(instant: datetime | None) -> float | None:
+    """Return the seconds from now to *instant*, below 0 once it is past; None stays None."""
+    if instant is None:
+        return None
+    zoned = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    return (zoned - datetime.now(UTC)).total_seconds()

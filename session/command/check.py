@@ -14,7 +14,9 @@ from ...provider.route import Route
 from ...provider.secret import Secret, masked
 from ..journal.file_check import why_unopenable
 from ..journal.journal import VARIABLE as JOURNAL_VARIABLE
-from ..plan.config import ConfigWarning
+from ..plan.config_warning import ConfigWarning
+from ..plan.hint import HintPlan
+from ..plan.load import load_plan, providers_of
 from ..plan.plan import HINT
 from ..plan.sibling_map import reachable
 from ..plan.source import (
@@ -23,10 +25,7 @@ from ..plan.source import (
     NUMBERED,
     RULES_VARIABLE,
     VARIABLE,
-    HintPlan,
     find_sources,
-    load_plan,
-    providers_of,
 )
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from ...provider.catalog.catalog import Provider
     from ..plan.config import FallbackConfig
-    from ..plan.plan import Course, Plan
+    from ..plan.plan import Plan, RouteOptions
 
 _VARIABLES = (VARIABLE, RULES_VARIABLE, HINT_VARIABLE, NUMBERED)
 
@@ -108,10 +107,10 @@ def _names(plan: Plan | None, asked: str | None) -> list[str]:
     return list(plan.config.fallback_models_by_model)
 
 
-def _course(plan: Plan | None, name: str) -> Course:
-    from ..plan.plan import Course
+def _course(plan: Plan | None, name: str) -> RouteOptions:
+    from ..plan.plan import RouteOptions
 
-    return Course(requested=Route(name)) if plan is None else plan.course(name)
+    return RouteOptions(requested=Route(name)) if plan is None else plan.options_for(name)
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
@@ -120,7 +119,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
     return plan.config.model_dump(mode="json", by_alias=True, exclude=hidden)
 
 
-def _chain(name: str, course: Course) -> dict[str, Any]:
+def _chain(name: str, course: RouteOptions) -> dict[str, Any]:
     """Explain where steps that ask for *name* go."""
     route = course.requested
     walk = [route, *reachable(route, course.siblings)]
@@ -170,7 +169,9 @@ def _config_warnings(config: FallbackConfig) -> Iterator[ConfigWarning]:
             yield ConfigWarning("C013", message, "list statuses from 400 to 599")
 
 
-def _course_warnings(courses: Mapping[str, Course], plan: Plan | None) -> Iterator[ConfigWarning]:
+def _course_warnings(
+    courses: Mapping[str, RouteOptions], plan: Plan | None
+) -> Iterator[ConfigWarning]:
     """Warn of what a chain can never do."""
     for name, course in courses.items():
         route = course.requested
@@ -195,7 +196,7 @@ def _course_warnings(courses: Mapping[str, Course], plan: Plan | None) -> Iterat
 
 
 def _inherited_warnings(
-    courses: Mapping[str, Course], plan: Plan | None
+    courses: Mapping[str, RouteOptions], plan: Plan | None
 ) -> Iterator[ConfigWarning]:
     """Warn of elements whose model is the step's: it has none, or one that is named otherwise."""
     if not isinstance(plan, HintPlan) or not plan.inherits:
@@ -216,7 +217,7 @@ def _inherited_warnings(
 
 
 def _provider_warnings(
-    courses: Iterable[Course],
+    courses: Iterable[RouteOptions],
     providers: Mapping[str, Provider],
     plan: Plan | None,
     environ: Mapping[str, str],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from ...provider.classify.report import read_body
+from ...provider.classify.time_text import seconds_until
 from ...provider.conversation import Reasoning, ToolCall
 from ...provider.conversation import Text as TextPart
 from ...provider.failure import FailureKind, Stage
@@ -17,9 +18,8 @@ from ...provider.route import Route
 from ...provider.secret import masked, without_keys
 from ...provider.wire.decoders import DECODERS
 from ..event import failure_to_json
-from ..step.decision import Retry, Standing, Stop, Swap, decide
+from ..step.decision import Retry, StepState, Stop, Swap, decide
 from ..step.middleware import Sidestep
-from ..step.step import seconds_until
 from .turn import printable
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _sibling(plan: Plan | None, route: Route | None) -> tuple[Route | None, str 
         name for name, chain in plan.chains.items() if route in (entry.route for entry in chain)
     ]
     for asked in (route, *holding):
-        course = plan.course(asked)
+        course = plan.options_for(asked)
         for sibling in course.siblings.get(route, ()):
             if sibling not in course.unfit:
                 return sibling, None if asked == route else asked
@@ -142,7 +142,7 @@ def _sibling(plan: Plan | None, route: Route | None) -> tuple[Route | None, str 
 
 def _decided(failure: Failure, middleware: Sidestep, sibling: Route | None) -> dict[str, Any]:
     config, limits = middleware.config, middleware.limits
-    first = Standing(
+    first = StepState(
         backoff=middleware.policy.first,
         sibling=sibling,
         sibling_is_healthy=True,

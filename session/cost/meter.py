@@ -12,7 +12,7 @@ from ...provider.json_value import write_json
 from ..error import BudgetExceeded
 from ..event import Spent
 from ..plan.needs import CHARACTERS_PER_TOKEN
-from ..step.step_error import tell
+from ..step.step_error import summarize_attempts
 from .ledger import Amount
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Bill:
     def _refuse(self, why: str) -> None:
         step = self.step
         attempts = step.attempts
-        story = tell(attempts, "no other was made", step.degraded) if attempts else ""
+        story = summarize_attempts(attempts, "no other was made", step.degraded) if attempts else ""
         message = f"{why}; {story}" if story else why
         causes = [each.failure.cause for each in attempts if each.failure and each.failure.cause]
         raise BudgetExceeded(message, requested=step.requested, attempts=attempts) from (

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from ...provider.stub.received import Received
     from ..event import Event
-    from ..plan.config import ConfigWarning
+    from ..plan.config_warning import ConfigWarning
 
 DEFAULT = "primary-503"
 TIME_SCALE = 0.02

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -15,33 +14,12 @@ from ...provider.catalog.catalog import ProviderSettings, provider_settings
 from ...provider.error import ConfigError
 from ...provider.route import Route
 from ...provider.secret import masked
+from .config_warning import ConfigWarning
 from .duplicate_key import doubled_keys
 
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 Status = Annotated[int, Field(strict=True, ge=0, le=999)]
 Factor = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigWarning:
-    """Something in the configuration that does not do what its author meant.
-
-    Args:
-        code: Stable, such as ``C003``; the README lists them.
-        message: What is wrong, with the value; what looks like a key is masked in it.
-        cure: What to change; the same.
-    """
-
-    code: str
-    message: str
-    cure: str
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked(self.message))
-        object.__setattr__(self, "cure", masked(self.cure))
-
-    def __str__(self) -> str:
-        return f"{self.code}: {self.message}: {self.cure}"
 
 
 class FallbackConfig(BaseModel):

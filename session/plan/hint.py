@@ -3,19 +3,74 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ...provider.error import ConfigError
 from ...provider.route import Route
 from ...provider.secret import masked
-from .config import ConfigWarning, bare_config
-from .plan import HINT, Plan, entry_at
+from .chain_entry import entry_at
+from .config import bare_config
+from .config_warning import ConfigWarning
+from .plan import HINT, Plan, RouteOptions, asked_route
+from .source import HINT_VARIABLE
 from .variable_expansion import expand, unset
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from ...provider.catalog.catalog import Provider
+    from .needs import Needs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HintPlan(Plan):
+    """A plan whose chain depends on the model that a step asks for.
+
+    Args:
+        follow: Returns the plan for that model; None: for a step that names none.
+        inherits: An element has no model of its own.
+    """
+
+    follow: Callable[[str | None], Plan]
+    inherits: bool = False
+
+    def options_for(
+        self, asked: str, needs: Needs | None = None, *, pinned: Route | None = None
+    ) -> RouteOptions:
+        """Return where a step may go: along the hint, whatever route it asks for."""
+        inherited = None if asked == HINT else asked_route(asked, [HINT]).model
+        return self.follow(inherited).options_for(HINT, needs, pinned=pinned)
+
+
+def following_plan(
+    text: str, environ: Mapping[str, str], known: Mapping[str, Provider]
+) -> HintPlan:
+    """Return the plan that *text* makes for whatever model a step asks for.
+
+    Args:
+        known: The providers that can be asked.
+
+    Raises:
+        ConfigError: A variable is not closed, or no element can be used.
+    """
+
+    @lru_cache(maxsize=256)
+    def follow(inherited: str | None) -> Plan:
+        return hint_plan(text, environ, inherited=inherited, known=known)
+
+    # Report errors that do not depend on the model once, here, and not at every step.
+    sample = follow("model")
+    return HintPlan(
+        source=HINT_VARIABLE,
+        config=sample.config,
+        chains=sample.chains,
+        swap_on_any_failure=sample.swap_on_any_failure,
+        warnings=sample.warnings,
+        follow=follow,
+        inherits=follow("other").chains != sample.chains,
+    )
 
 
 def hint_plan(
@@ -79,7 +134,7 @@ def _plan(
         source="the hint",
         config=bare_config(max_fallback_attempts=len(routes) - 1),
         chains={HINT: entries, str(routes[0]): entries},
-        is_any_failure=True,
+        swap_on_any_failure=True,
         warnings=tuple(warnings),
     )
 

@@ -10,9 +10,11 @@ from ...provider.catalog.catalog import catalog, provider_settings
 from ...provider.error import ConfigError
 from ...provider.route import Route
 from ...provider.secret import masked
-from .config import ConfigWarning, bare_config
+from .chain_entry import ChainEntry
+from .config import bare_config
+from .config_warning import ConfigWarning
 from .numbered_variables import gaps, look_alikes, misnumbered, written_entries
-from .plan import Entry, Plan
+from .plan import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,7 +52,7 @@ def numbered_plan(environ: Mapping[str, str]) -> Plan | None:
     warnings += _missing_tiers(usable)
     warnings += look_alikes(environ)
     chains = {
-        tier: tuple(Entry(route=each.routes[tier]) for each in usable if tier in each.routes)
+        tier: tuple(ChainEntry(route=each.routes[tier]) for each in usable if tier in each.routes)
         for tier in TIERS
     }
     return Plan(

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .config import ConfigWarning
+from .config_warning import ConfigWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

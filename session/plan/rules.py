@@ -11,8 +11,10 @@ from ...provider.catalog.catalog import CAPABILITIES, config_error
 from ...provider.env_value import decoded
 from ...provider.error import ConfigError
 from ...provider.failure import FailureKind
-from .config import ConfigWarning, bare_config
-from .plan import Plan, entry_at
+from .chain_entry import entry_at
+from .config import bare_config
+from .config_warning import ConfigWarning
+from .plan import Plan
 from .rules_schema import RulesFile
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
 
     from ...provider.catalog.catalog import Provider
     from ...provider.route import Route
+    from .chain_entry import ChainEntry
     from .config import FallbackConfig
-    from .plan import Entry
     from .rules_schema import Rule
 
 FALLBACK_ON_ERRORS = (408, 429, 500, 502, 503, 504, 520, 522, 524, 529)
@@ -58,7 +60,7 @@ def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
             what to write.
     """
     file = _read(text)
-    chains: dict[str, tuple[Entry, ...]] = {}
+    chains: dict[str, tuple[ChainEntry, ...]] = {}
     warnings: list[ConfigWarning] = []
     for number, rule in enumerate(file.rules):
         where = f"rules[{number}]"
@@ -74,7 +76,7 @@ def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
         served=providers,
         boundary=file.boundary,
         boundaries={rule.task_class: rule.boundary for rule in file.rules if rule.boundary},
-        unmoved=UNMOVED,
+        never_swap_on=UNMOVED,
         warnings=tuple(warnings),
     )
 
@@ -116,7 +118,7 @@ def _check(rule: Rule, file: RulesFile, earlier: Mapping[str, object], where: st
         )
 
 
-def _entries(rule: Rule, providers: Mapping[str, Provider]) -> Iterator[Entry]:
+def _entries(rule: Rule, providers: Mapping[str, Provider]) -> Iterator[ChainEntry]:
     """Give the chain of *rule*; a route that stands there twice keeps its first place."""
     seen: set[Route] = set()
     for candidate in rule.candidates:
@@ -156,7 +158,7 @@ def _candidate_warnings(rule: Rule, where: str) -> Iterator[ConfigWarning]:
 
 
 def _chain_warnings(
-    chain: Sequence[Entry],
+    chain: Sequence[ChainEntry],
     boundary: str | None,
     providers: Mapping[str, Provider],
     where: str,

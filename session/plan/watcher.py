@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...provider.error import ConfigError
-from .config import FallbackConfig, parse_config
+from .load import plan_from
 from .plan import Plan
 from .source import (
     CONFIG_VARIABLES,
@@ -29,26 +29,7 @@ _FIRST_NUMBERED = ("MODEL_BASE_URL", "MODEL_FALLBACK_1_BASE_URL")
 _logger = logging.getLogger("sidestep")
 
 
-def load_config(environ: Mapping[str, str] | None = None) -> FallbackConfig | None:
-    """Return the configuration in the environment, or None where there is none.
-
-    Args:
-        environ: None: `os.environ`.
-
-    Raises:
-        ConfigError: It is wrong, or its file cannot be read.
-    """
-    environ = os.environ if environ is None else environ
-    source = next(iter(find_sources(environ)), None)
-    if source is None or source.variable not in CONFIG_VARIABLES or not source.text.strip():
-        return None
-    try:
-        return parse_config(source.read())
-    except ConfigError as error:
-        raise ConfigError(f"{source.name}: {error}") from None
-
-
-class PlanReader:
+class PlanWatcher:
     """Read what the environment says again whenever it has changed.
 
     What is wrong is logged once, as an error, and then says nothing.
@@ -60,11 +41,11 @@ class PlanReader:
         *,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        self._environ = environ
+        self.environ = environ
         self._wall_clock = wall_clock
         self._text: object = None
         self._reads: tuple[str, ...] = ()
-        self._file: _File | None = None
+        self._file: FileStamp | None = None
         self._seen: object = None
         self.plan: Plan | None = None
         self.is_read = False
@@ -81,21 +62,21 @@ class PlanReader:
 
     def _said(self) -> object:
         """Return what would show that the description has changed, or another was set."""
-        text = self._environ.get(VARIABLE)
+        text = self.environ.get(VARIABLE)
         if text is None:
-            text = self._environ.get(COORDINATOR_VARIABLE)
+            text = self.environ.get(COORDINATOR_VARIABLE)
         if text and not text.isspace():
             return text
         others = (RULES_VARIABLE, HINT_VARIABLE, *_FIRST_NUMBERED, *self._reads)
         # A numbered entry may come behind any gap: that more is set than before tells of it.
-        return (text, len(self._environ), *map(self._environ.get, others))
+        return (text, len(self.environ), *map(self.environ.get, others))
 
     def _read_again(self) -> bool:
-        sources = find_sources(self._environ)
+        sources = find_sources(self.environ)
         source = sources[0] if sources else None
         path = source.path if source else None
         # Looked at before it is read, so that a write in between is seen the next time.
-        self._file = None if path is None else _File(path, now=self._wall_clock())
+        self._file = None if path is None else FileStamp(path, now=self._wall_clock())
         if source is None or not source.text.strip():
             return self._take(None, None)
         told = conflict(sources) or ""
@@ -105,13 +86,13 @@ class PlanReader:
             return self._take((source.name, str(error)), None, error=f"{source.name}: {error}")
         seen: object = content
         if source.variable not in CONFIG_VARIABLES:
-            self._reads = source.reads(content, self._environ)
+            self._reads = source.reads(content, self.environ)
             self._text = self._said()
-            seen = content, told, *map(self._environ.get, self._reads)
+            seen = content, told, *map(self.environ.get, self._reads)
         if seen == self._seen:
             return False
         try:
-            plan = source.plan(content, self._environ)
+            plan = plan_from(source, content, self.environ)
         except ConfigError as error:
             return self._take(seen, None, error=f"{source.name}: {error}")
         if told:
@@ -130,7 +111,7 @@ class PlanReader:
         return True
 
 
-class _File:
+class FileStamp:
     """A file as it was when it was looked at.
 
     Args:

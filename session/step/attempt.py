@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 import anyio
 import anyio.lowlevel
 
 from ...provider.failure import Failure
 from ...provider.route import Route
+from ..clock import Clock
+from ..deadline import Deadline
 from .degraded import Probe
-from .step_error import past_deadline
 
-if TYPE_CHECKING:
-    from .step import Step
+
+class AttemptOwner(Protocol):
+    """What an attempt reports to: the step that it belongs to."""
+
+    clock: Clock
+    deadline: Deadline
+
+    def started(self, attempt: Attempt) -> None:
+        """Record that the request of *attempt* is about to be made."""
+
+    def succeeded(self, attempt: Attempt) -> None:
+        """Record that *attempt* answered."""
+
+    def abandoned(self, attempt: Attempt, exc: BaseException | None, *, is_late: bool) -> None:
+        """Record that the caller ended *attempt*; *is_late*: its deadline did."""
+
+    async def failed(self, attempt: Attempt, exc: Exception) -> bool:
+        """Record that *attempt* raised *exc*; True if another attempt follows."""
+
+    def deadline_error(self, exc: BaseException | None = None) -> TimeoutError:
+        """Return the error that ends the step at its deadline."""
 
 
 class Attempt:
     """One request on one route: an asynchronous context manager round the agent's own call.
 
-    What the body raises is classified. Where another attempt follows, the exception ends here;
-    where none does, it leaves the step.
+    What the body raises is classified. If another attempt follows, the exception ends here;
+    if none follows, it leaves the step.
 
     Attributes:
         route: Where the request goes.
@@ -31,27 +51,28 @@ class Attempt:
         waited: Seconds that the step slept before it.
         output: What the agent says it has shown; `has_emitted` says whether it has shown any.
         tool: The tool that the agent says it has started; None: none.
+        probe: The attempt finds out whether its route is back; None: it does not, or it has.
     """
 
     __slots__ = (
-        "_probe",
+        "_owner",
         "_scope",
         "_started_at",
-        "_step",
         "failure",
         "has_emitted",
         "has_ended",
         "has_started",
         "number",
         "output",
+        "probe",
         "route",
         "seconds",
         "tool",
         "waited",
     )
 
-    def __init__(self, step: Step, route: Route, number: int, waited: float) -> None:
-        self._step = step
+    def __init__(self, owner: AttemptOwner, route: Route, number: int, waited: float) -> None:
+        self._owner = owner
         self.route = route
         self.number = number
         self.waited = waited
@@ -62,7 +83,7 @@ class Attempt:
         self.has_emitted = False
         self.output: object = None
         self.tool: str | None = None
-        self._probe: Probe | None = None
+        self.probe: Probe | None = None
         self._scope: anyio.CancelScope | None = None
 
     def __repr__(self) -> str:
@@ -70,7 +91,7 @@ class Attempt:
         return f"<Attempt {self.number} {self.route} {state}>"
 
     def emitted(self, output: object = None) -> None:
-        """Say that output of this attempt has been shown, so that a failure takes it back.
+        """Report that output of this attempt has been shown, so that a failure retracts it.
 
         Args:
             output: What was shown so far, for `StreamInterrupted.emitted`; the last one counts.
@@ -79,20 +100,18 @@ class Attempt:
         self.output = output
 
     def tool_started(self, name: str) -> None:
-        """Say that the tool *name* has begun, so that no further attempt may follow this one."""
+        """Report that the tool *name* has begun, so that no further attempt follows this one."""
         self.tool = name
 
     async def __aenter__(self) -> Self:
         if self.has_started:
             raise RuntimeError("an attempt is entered once: take the next one from the step")
         self.has_started = True
-        step = self._step
-        self._probe = step.degraded.probe(self.route)
-        step.herald.attempt_started(self, is_probe=self._probe is not None)
-        self._started_at = step._clock.time()
-        if step._deadline_at is not None:
-            left = max(0.0, step._deadline_at - self._started_at)
-            self._scope = anyio.CancelScope(deadline=anyio.current_time() + left)
+        owner = self._owner
+        owner.started(self)
+        self._started_at = owner.clock.time()
+        if owner.deadline.at is not None:
+            self._scope = owner.deadline.scope()
             self._scope.__enter__()
         return self
 
@@ -109,19 +128,19 @@ class Attempt:
             or (scope.cancel_called and isinstance(exc, Exception))
         )
         self.has_ended = True
-        step = self._step
-        self.seconds = step._clock.time() - self._started_at
+        owner = self._owner
+        self.seconds = owner.clock.time() - self._started_at
         if exc is None and not is_past_deadline:
-            step._succeed(self)
+            owner.succeeded(self)
             return False
         if isinstance(exc, Exception) and not is_past_deadline:
             try:
                 await anyio.lowlevel.checkpoint_if_cancelled()
             except BaseException as cancelled:
-                step._abandon(self, cancelled, is_late=False)
+                owner.abandoned(self, cancelled, is_late=False)
                 raise
-            return await step._fail(self, exc)
-        step._abandon(self, exc, is_late=is_past_deadline)
+            return await owner.failed(self, exc)
+        owner.abandoned(self, exc, is_late=is_past_deadline)
         if is_past_deadline:
-            raise past_deadline(step, exc)
+            raise owner.deadline_error(exc)
         return False

@@ -1,55 +1,34 @@
-"""What to do after a failed attempt: no clock, no I/O."""
+"""Decide what follows a failed attempt. Pure: no clock and no I/O."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from ...provider.failure import FailureKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from ...provider.failure import Failure
     from ...provider.route import Route
+    from ..plan.limits import Limits
+    from ..skip_reason import PassedOver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What the configuration allows in one step.
-
-    Args:
-        retries: Further attempts on one route after the first.
-        swaps: Moves to another route; 0 also means that no route is ever degraded.
-        statuses: Effective HTTP statuses that move a step.
-        max_wait: Longest wait before a retry, in seconds.
-        unmoved: Kinds of failure that move nothing, whatever their status.
-        moves_always: Every failure moves a step, listed or not, but for one that no route is to
-            blame for.
-    """
-
-    retries: int
-    swaps: int = 0
-    statuses: Collection[int] = field(default=frozenset())
-    max_wait: float
-    unmoved: Collection[FailureKind] = field(default=frozenset())
-    moves_always: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Where the step stands when an attempt has failed.
+class StepState:
+    """What a step has done so far, and what it could do next, when an attempt has failed.
 
     Args:
         backoff: Seconds that the schedule puts before the next retry.
-        retries: Retries made on this route since the step came to it.
-        swaps: Swaps made in this step.
+        retries: Retries on this route since the step came to it.
+        swaps: Swaps in this step.
         sibling: The route that a swap would take; None if there is none.
-        sibling_is_healthy: Whether that one is available; it may still be degraded.
+        sibling_is_healthy: False: the sibling is degraded, or nothing may be sent there.
+        passed_over: The nearer siblings, with the reason against each.
         is_probe: The attempt was the first on its route after a cooldown.
         resets_in: Seconds until the provider's own reset; None if it named none.
-        repair: What a repair would change in the request; None: nothing, or it was made already.
+        repair: What a repair would change in the request; None: nothing, or it was done already.
     """
 
     backoff: float
@@ -57,6 +36,7 @@ class Standing:
     swaps: int = 0
     sibling: Route | None = None
     sibling_is_healthy: bool = False
+    passed_over: PassedOver = ()
     is_probe: bool = False
     resets_in: float | None = None
     repair: str | None = None
@@ -81,11 +61,13 @@ class Swap:
     """Go to *sibling* at once.
 
     Args:
-        cooldown: Degrade the route that failed, for at least so many seconds; None: do not.
+        cooldown: Degrade the route that failed for at least so many seconds; None: do not.
+        passed_over: The nearer siblings, with the reason against each.
     """
 
     sibling: Route
     cooldown: float | None
+    passed_over: PassedOver = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +77,13 @@ class Stop:
     Args:
         why: Half a sentence for the person who reads the error.
         cooldown: As in `Swap`: a stop can still degrade its route, for the steps to come.
-        lacks_sibling: It would have been a swap, had there been a route to move to.
+        passed_over: The siblings of a step that would have swapped, with the reason against
+            each; empty if it would not have swapped.
     """
 
     why: str
     cooldown: float | None
-    lacks_sibling: bool = False
+    passed_over: PassedOver = ()
 
 
 Decision = Retry | Repair | Swap | Stop
@@ -150,43 +133,43 @@ _RULES = {
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 
 
-def decide(failure: Failure, standing: Standing, limits: Limits) -> Decision:
-    """Return what to do after *failure*.
+def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
+    """Return what follows *failure*.
 
-    The route is degraded before the swaps that are left and the sibling are looked at, so that
-    a stop can have degraded it too.
+    Whether the route is degraded is decided before the swaps that are left and the sibling are
+    looked at, so that a stop can degrade the route as well.
     """
     rule = _rule(failure)
-    if rule.may_repair and standing.repair is not None:
-        return Repair(what=standing.repair)
+    if rule.may_repair and state.repair is not None:
+        return Repair(what=state.repair)
     is_listed = _is_listed(failure, rule, limits)
     may_swap = limits.swaps > 0 and (rule.swap is _When.ALWAYS or is_listed)
-    has_swaps = may_swap and standing.swaps < limits.swaps
-    sibling = standing.sibling if has_swaps else None
-    degrades = limits.swaps > 0 and _holds(rule.degrade, is_listed, sibling is not None)
+    has_swaps = may_swap and state.swaps < limits.swaps
+    sibling = state.sibling if has_swaps else None
+    degrades = limits.swaps > 0 and _applies(rule.degrade, is_listed, sibling is not None)
     is_better_elsewhere = (
         sibling is not None
-        and standing.sibling_is_healthy
-        and (failure.is_unreachable or failure.is_capacity or (standing.is_probe and degrades))
+        and state.sibling_is_healthy
+        and (failure.is_unreachable or failure.is_capacity or (state.is_probe and degrades))
     )
-    if not is_better_elsewhere and _may_retry(failure, rule, standing, limits):
-        backoff = min(standing.backoff, limits.max_wait)
-        return Retry(wait=max(backoff, _hint(failure, standing)))
-    cooldown = _hint(failure, standing) if degrades else None
+    if not is_better_elsewhere and _may_retry(failure, rule, state, limits):
+        backoff = min(state.backoff, limits.max_wait)
+        return Retry(wait=max(backoff, _hint(failure, state)))
+    cooldown = _hint(failure, state) if degrades else None
     if sibling is not None:
-        return Swap(sibling=sibling, cooldown=cooldown)
-    why = _why(failure, rule, standing, limits, may_swap=may_swap)
-    return Stop(why=why, cooldown=cooldown, lacks_sibling=has_swaps)
+        return Swap(sibling=sibling, cooldown=cooldown, passed_over=state.passed_over)
+    why = _why(failure, rule, state, limits, may_swap=may_swap)
+    return Stop(why=why, cooldown=cooldown, passed_over=state.passed_over if has_swaps else ())
 
 
 def is_final(failure: Failure) -> bool:
-    """Say whether *failure* would come again wherever it is tried, so that nothing ever is."""
+    """True if *failure* would come again on every route, so that no attempt follows."""
     rule = _rule(failure)
     return rule.retry is _When.NEVER and rule.swap is _When.NEVER
 
 
-def is_of_a_route(failure: Failure) -> bool:
-    """Say whether *failure* is a provider's or a network's; else it is a bug of one's own."""
+def is_route_failure(failure: Failure) -> bool:
+    """True if a provider or a network failed; False: the fault is the agent's own."""
     return failure.kind is not FailureKind.UNKNOWN or failure.status is not None
 
 
@@ -201,17 +184,17 @@ def _rule(failure: Failure) -> _Rule:
 
 
 def _is_listed(failure: Failure, rule: _Rule, limits: Limits) -> bool:
-    """Say whether *failure* moves a step; a retryable one without a status always does."""
-    if limits.moves_always and is_of_a_route(failure):
+    """True if *failure* swaps a step; a retryable failure without a status always does."""
+    if limits.swap_on_any_failure and is_route_failure(failure):
         return failure.kind is not FailureKind.CANCELLED
-    if rule.swap is _When.NEVER or failure.kind in limits.unmoved:
+    if rule.swap is _When.NEVER or failure.kind in limits.never_swap_on:
         return False
     if failure.status is None:
         return rule.retry is not _When.NEVER
     return failure.status in limits.statuses
 
 
-def _holds(when: _When, is_listed: bool, is_swap: bool) -> bool:
+def _applies(when: _When, is_listed: bool, is_swap: bool) -> bool:
     return (
         when is _When.ALWAYS
         or (when is _When.LISTED and is_listed)
@@ -219,25 +202,23 @@ def _holds(when: _When, is_listed: bool, is_swap: bool) -> bool:
     )
 
 
-def _may_retry(failure: Failure, rule: _Rule, standing: Standing, limits: Limits) -> bool:
+def _may_retry(failure: Failure, rule: _Rule, state: StepState, limits: Limits) -> bool:
     if rule.retry is _When.NEVER or failure.should_retry is False:
         return False
-    if _hint(failure, standing) > limits.max_wait:
+    if _hint(failure, state) > limits.max_wait:
         return False
     allowed = min(limits.retries, 1) if rule.retry is _When.ONCE else limits.retries
-    return standing.retries < allowed
+    return state.retries < allowed
 
 
-def _hint(failure: Failure, standing: Standing) -> float:
-    """Return the seconds for which the provider itself says that the route is of no use."""
-    return max(failure.retry_after or 0.0, standing.resets_in or 0.0)
+def _hint(failure: Failure, state: StepState) -> float:
+    """Return the seconds that the provider asks us to stay away."""
+    return max(failure.retry_after or 0.0, state.resets_in or 0.0)
 
 
-def _why(
-    failure: Failure, rule: _Rule, standing: Standing, limits: Limits, *, may_swap: bool
-) -> str:
-    spent = _why_no_retry(failure, rule, standing, limits)
-    if not is_of_a_route(failure):
+def _why(failure: Failure, rule: _Rule, state: StepState, limits: Limits, *, may_swap: bool) -> str:
+    spent = _why_no_retry(failure, rule, state, limits)
+    if not is_route_failure(failure):
         return (
             "nothing here names it a failure of a provider: "
             "give the exception a `status_code`, or name it with `classify=`"
@@ -246,29 +227,29 @@ def _why(
         return f"{spent}, and moving to a sibling is not configured"
     if rule.swap is _When.NEVER and not may_swap:
         return f"{spent}, and no other route would do better"
-    if failure.kind in limits.unmoved:
+    if failure.kind in limits.never_swap_on:
         return f"{spent}, and {failure.kind} moves no step here"
     if not may_swap:
         status = "no status" if failure.status is None else f"status {failure.status}"
         return f"{spent}, and {status} is not in `fallbackOnErrors`"
-    if standing.sibling is None:
+    if state.sibling is None:
         return f"{spent}, and there is no further route to move to"
-    return f"{spent}, and {standing.swaps} of {limits.swaps} swaps are made"
+    return f"{spent}, and {state.swaps} of {limits.swaps} swaps are made"
 
 
-def _why_no_retry(failure: Failure, rule: _Rule, standing: Standing, limits: Limits) -> str:
+def _why_no_retry(failure: Failure, rule: _Rule, state: StepState, limits: Limits) -> str:
     if rule.retry is _When.NEVER:
         return f"{failure.kind} is not retried"
     if failure.should_retry is False:
         return "the provider says not to retry"
-    hint = _hint(failure, standing)
+    hint = _hint(failure, state)
     if hint > limits.max_wait:
         return f"the provider asks for {hint:g} s, over {limits.max_wait:g} s"
-    if standing.retries == 0:
+    if state.retries == 0:
         return "no retry is allowed"
-    is_one = standing.retries == 1
+    is_one = state.retries == 1
     return (
         "the retry on this route is spent"
         if is_one
-        else (f"{standing.retries} retries on this route are spent")
+        else (f"{state.retries} retries on this route are spent")
     )

@@ -30,12 +30,12 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SwapTarget:
     """The route that a swap would take.
 
     Args:
         route: None where there is none.
-        is_available: False for one that is taken although it is degraded.
+        is_available: False: every sibling is degraded, and this one is used anyway.
         skipped: The nearer siblings, each with what stood in its way: ``degraded``, ``probed``,
             ``tried``, or why it cannot take the step.
     """
@@ -221,7 +221,7 @@ class DegradedRoutes:
         tried: Container[Route] = (),
         unfit: Unfit | None = None,
         returns: bool = True,
-    ) -> Candidate:
+    ) -> SwapTarget:
         """Return where a step goes that cannot stay on *route*.
 
         That is the nearest available route over *siblings* that it has not *tried*; failing
@@ -241,15 +241,15 @@ class DegradedRoutes:
             seen.add(sibling)
             obstacle = self._obstacle(sibling, tried, unfit)
             if obstacle is None:
-                return Candidate(sibling, is_available=True, skipped=tuple(skipped))
+                return SwapTarget(sibling, is_available=True, skipped=tuple(skipped))
             skipped.append((sibling, obstacle))
         own = set(reachable(route, siblings))
         for wanted in ({"tried"}, {"degraded", "probed"}):
             for at, (sibling, obstacle) in enumerate(skipped):
                 may_return = sibling in own and (returns or sibling not in tried)
                 if obstacle in wanted and may_return:
-                    return Candidate(sibling, "tried" in wanted, tuple(skipped[:at]))
-        return Candidate(None, is_available=False, skipped=tuple(skipped))
+                    return SwapTarget(sibling, "tried" in wanted, tuple(skipped[:at]))
+        return SwapTarget(None, is_available=False, skipped=tuple(skipped))
 
     def _obstacle(self, route: Route, tried: Container[Route], unfit: Unfit | None) -> str | None:
         why = None if unfit is None else unfit(route)

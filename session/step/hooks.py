@@ -1,4 +1,4 @@
-"""What a step asks of the agent, and what becomes of it where the agent's own code raises."""
+"""The agent's own functions in one step, called so that an exception of theirs is logged."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from ...provider.route import Route
 
 _COUNTING = 5.0
-"""Seconds that a count may take; the estimate does without one."""
+"""Seconds that a count may take; after that the estimate stands."""
 _MOST = 1_000_000_000
 
 _logger = logging.getLogger("sidestep")
 
 
 class Hooks:
-    """The functions that an agent gave to one step; see `Sidestep.step`."""
+    """The functions that an agent passed to one step; see `Sidestep.step`."""
 
     __slots__ = ("_count", "_repair", "_repaired", "before_attempt", "check_move", "serves")
 
@@ -43,27 +43,27 @@ class Hooks:
         self._count = count
 
     @property
-    def counts(self) -> bool:
-        """The agent can say how many tokens a step takes."""
+    def can_count(self) -> bool:
+        """True if the agent can count the tokens of a step."""
         return self._count is not None
 
-    async def tokens(self, route: Route) -> int | None:
-        """Ask how many tokens the step takes on *route*; None where nobody says in time."""
+    async def count_tokens(self, route: Route) -> int | None:
+        """Return how many tokens the step takes on *route*; None: unknown, or not in time."""
         if self._count is None:
             return None
         with anyio.move_on_after(_COUNTING):
             try:
-                said: object = await self._count(route)
+                count: object = await self._count(route)
             except Exception:  # noqa: BLE001 - it is logged
                 log_raised(f"`count` raised for {route}")
                 return None
-            if said is None or (type(said) is int and 0 <= said <= _MOST):
-                return said
-            _logger.error("`count` gave no number of tokens for %s, but %.80r", route, said)
+            if count is None or (type(count) is int and 0 <= count <= _MOST):
+                return count
+            _logger.error("`count` gave no number of tokens for %s, but %.80r", route, count)
         return None
 
-    def change_for(self, failure: Failure, route: Route) -> str | None:
-        """Ask, once on each route, what the agent can change in the request after *failure*."""
+    def ask_repair(self, failure: Failure, route: Route) -> str | None:
+        """Return what the agent changed in the request after *failure*; once on each route."""
         if self._repair is None or failure.cure is None or route in self._repaired:
             return None
         self._repaired.add(route)
@@ -75,4 +75,4 @@ class Hooks:
 
 
 NO_HOOKS = Hooks(None, None, None, None, None)
-"""Those of most steps of an agent's own loop."""
+"""A step without hooks, as most steps of an agent's own loop are."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Self
 
-from ...provider.catalog.catalog import Provider, catalog
+from ...provider.catalog.catalog import Provider
 from ...provider.classify.exception import classify_exception
 from ...provider.error import ConfigError
 from ...provider.failure import Failure, FailureKind
@@ -19,26 +19,26 @@ from ...provider.route import Route
 from ..argument import checked_deadline
 from ..callback import log_raised
 from ..clock import Clock, SystemClock
+from ..deadline import Deadline
 from ..error import StepFailed
 from ..event import Listener
 from ..journal.journal import VARIABLE as JOURNAL_VARIABLE
 from ..journal.journal import Journal
+from ..plan.active_plan import ActivePlan
 from ..plan.config import FallbackConfig
-from ..plan.plan import Course, Needs, Plan, entry_at
-from ..plan.source import map_plan, providers_of
-from ..plan.watcher import PlanReader
-from .decision import Limits
+from ..plan.limits import Limits
+from ..plan.load import map_plan
+from ..plan.needs import Needs
+from ..plan.plan import Plan
+from ..plan.retry import RetryPolicy
+from ..plan.watcher import PlanWatcher
 from .degraded import DegradedRoutes
 from .hooks import NO_HOOKS, Hooks
-from .move_policy import Past
-from .retry import RetryPolicy
+from .move_policy import MoveHistory
 from .route_walk import choose_start
 from .step import Step
 
 _logger = logging.getLogger("sidestep")
-
-_COURSES = 1_024
-"""How many answers to what a step may ask for are kept; an agent asks for a few."""
 
 Classify = Callable[[Exception], Failure | FailureKind | None]
 
@@ -67,7 +67,7 @@ class Sidestep:
 
     def __init__(
         self,
-        config: FallbackConfig | Plan | None = None,
+        config: FallbackConfig | Plan | PlanWatcher | None = None,
         *,
         policy: RetryPolicy | None = None,
         clock: Clock | None = None,
@@ -85,10 +85,14 @@ class Sidestep:
         self.journal = journal
         self.degraded = DegradedRoutes(timer=self.clock.time)
         self._classify = classify
-        self._reader: PlanReader | None = None
-        self._environ: Mapping[str, str] = os.environ
         self._numbers = count(1)
-        self._take(config)
+        self._never = Deadline(self.clock, None)
+        self._watcher: PlanWatcher | None = None
+        self._environ: Mapping[str, str] = os.environ
+        if isinstance(config, PlanWatcher):
+            self._watcher, self._environ, config = config, config.environ, None
+        plan = map_plan(config) if isinstance(config, FallbackConfig) else config
+        self._active = ActivePlan.of(plan, self.policy, self._environ)
 
     @classmethod
     def from_env(
@@ -115,34 +119,52 @@ class Sidestep:
         environ = os.environ if environ is None else environ
         if journal is None:
             journal = _journal_from_env(environ, clock)
-        middleware = cls(
-            policy=policy, clock=clock, rng=rng, on_event=on_event, classify=classify,
-            journal=journal,
+        return cls(
+            PlanWatcher(environ), policy=policy, clock=clock, rng=rng, on_event=on_event,
+            classify=classify, journal=journal,
         )  # fmt: skip
-        middleware._reader = PlanReader(environ)
-        middleware._environ = environ
-        return middleware
+
+    @property
+    def active(self) -> ActivePlan:
+        """The configuration that is in force, as one snapshot.
+
+        Looks at the environment again. If the configuration there has changed, the snapshot is
+        replaced and every cooldown is cleared.
+        """
+        watcher = self._watcher
+        if watcher is not None:
+            is_first = not watcher.is_read
+            if watcher.has_changed():
+                self._active = ActivePlan.of(watcher.plan, self.policy, self._environ)
+                if not is_first:
+                    self.degraded.clear()
+        return self._active
 
     @property
     def config(self) -> FallbackConfig | None:
-        """What holds now; None where there is no configuration, or it switches itself off.
+        """The configuration that is in force; None: there is none, or it switches itself off."""
+        return self.active.config
 
-        Reads the environment again; where that has changed, every cooldown is cleared.
-        """
-        self._follow()
-        return self._config
+    @property
+    def plan(self) -> Plan | None:
+        """What every form of configuration becomes; None: no configuration is in force."""
+        return self.active.plan
+
+    @property
+    def limits(self) -> Limits:
+        """What one step may do."""
+        return self.active.limits
 
     @property
     def providers(self) -> dict[str, Provider]:
-        """The providers that the environment and the configuration name: for a `Client`.
+        """The catalog with what the environment and the configuration add: for a `Client`.
 
-        Also those of a configuration that switches itself off.
+        The providers of a configuration that switches itself off are among them.
 
         Raises:
             ConfigError: What they say of a provider cannot be.
         """
-        self._follow()
-        return providers_of(self._written, self._environ)
+        return self.active.all_providers()
 
     def requested(self, asked: str) -> Route:
         """Return the route that a step asks for by *asked*, a route or the name of a chain.
@@ -150,48 +172,7 @@ class Sidestep:
         Raises:
             ValueError: It is neither.
         """
-        return self._course(asked, None).requested
-
-    @property
-    def plan(self) -> Plan | None:
-        """What `config` comes to; None where that is None."""
-        self._follow()
-        return self._known[0]
-
-    def _follow(self) -> None:
-        """Take over what the environment says, where that has changed."""
-        reader = self._reader
-        if reader is not None:
-            is_first = not reader.is_read
-            if reader.has_changed():
-                self._take(reader.plan)
-                if not is_first:
-                    self.degraded.clear()
-
-    def _take(self, given: FallbackConfig | Plan | None) -> None:
-        plan = map_plan(given) if isinstance(given, FallbackConfig) else given
-        self._written = plan
-        self._providers = _configured(plan)
-        if plan is not None and not plan.config.max_fallback_attempts and not plan.chains:
-            plan = None  # switched off
-        # Together, for another thread may put others in their place.
-        self._known: tuple[Plan | None, dict[str, Course]] = plan, {}
-        self._is_free = plan is None or not plan.chains
-        self._config = None if plan is None else plan.config
-        self.limits = self._limits(plan)
-
-    def _limits(self, plan: Plan | None) -> Limits:
-        if plan is None:
-            return Limits(retries=self.policy.retries, max_wait=self.policy.max_wait)
-        config, retries = plan.config, plan.config.max_upstream_retry_attempts
-        return Limits(
-            retries=self.policy.retries if retries is None else retries,
-            swaps=config.max_fallback_attempts,
-            statuses=frozenset(config.fallback_on_errors),
-            max_wait=config.max_wait_seconds,
-            unmoved=plan.unmoved,
-            moves_always=plan.is_any_failure,
-        )
+        return self.active.options_for(asked).requested
 
     def healthy(self, route: str) -> Route:
         """Return the route on which a step that asks for *route* would start now.
@@ -199,29 +180,8 @@ class Sidestep:
         Raises:
             ValueError: *route* is not written ``provider/model``.
         """
-        course = self._course(route, None)
-        return choose_start(course, self.degraded, course.unfit.get) or course.requested
-
-    def _course(self, asked: str, needs: Needs | None, past: Past | None = None) -> Course:
-        self._follow()
-        plan, courses = self._known
-        held = None if past is None or self._is_free else past.route
-        if needs is not None or held is not None:
-            return plan.course(asked, needs, held=held) if plan else self._alone(asked, needs)
-        known = courses.get(asked)
-        if known is None:
-            known = Course(requested=Route(asked)) if plan is None else plan.course(asked)
-            if len(courses) < _COURSES:
-                courses[asked] = known
-        return known
-
-    def _alone(self, asked: str, needs: Needs | None) -> Course:
-        """Return the course of a step without a configuration, which stays in its boundary."""
-        route = Route(asked)
-        if needs is None or needs.boundary is None:
-            return Course(requested=route)
-        why = entry_at(route, self.providers.get(route.provider)).why_outside(needs)
-        return Course(requested=route, unfit={} if why is None else {route: why})
+        options = self.active.options_for(route)
+        return choose_start(options, self.degraded, options.unfit.get) or options.requested
 
     def step(
         self,
@@ -231,7 +191,7 @@ class Sidestep:
         deadline: float | None = None,
         serves: Callable[[Route], bool | str] | None = None,
         repair: Callable[[Failure], str | None] | None = None,
-        past: Past | None = None,
+        history: MoveHistory | None = None,
         check_move: Callable[[], Awaitable[str | None]] | None = None,
         before_attempt: Callable[[Route], None] | None = None,
         count: Callable[[Route], Awaitable[int | None]] | None = None,
@@ -251,7 +211,7 @@ class Sidestep:
             repair: Called at most once on each route, after a refusal whose `Failure.cure` says
                 what has to change in the request. Says what it changed for the next attempt;
                 None: nothing, so that the step moves or ends. None changes nothing.
-            past: What `movePolicy` asks of the conversation; None: it may always move.
+            history: What `movePolicy` needs to know of the conversation; None: it may always move.
             check_move: Called before a swap; says why the conversation cannot be moved now, in
                 half a sentence, so that the step ends; None from it lets it move.
             before_attempt: Called with its route before each attempt, after a wait or a swap as
@@ -269,31 +229,31 @@ class Sidestep:
             ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
                 *deadline* is not above 0.
         """
-        if deadline is not None:
-            deadline = checked_deadline(deadline)
+        seconds = checked_deadline(deadline)
         if journal is None and self.journal is not None:
             journal = self.journal.page()
+        active = self.active
+        pinned = None if history is None else history.route
         return Step(
-            self, self._course(route, needs, past), self._config, next(self._numbers),
+            self, active, active.options_for(route, needs, pinned), next(self._numbers),
             hooks=Hooks(serves, repair, check_move, before_attempt, count)
             if serves or repair or check_move or before_attempt or count
             else NO_HOOKS,
-            deadline=deadline, past=past, on_event=on_event, journal=journal,
+            deadline=self._never if seconds is None else Deadline.after(self.clock, seconds),
+            history=history, on_event=on_event, journal=journal,
         )  # fmt: skip
 
-    def name(self, exc: Exception, route: Route) -> Failure:
+    def failure_of(self, exc: Exception, route: Route) -> Failure:
         """Return the failure behind *exc*, which an attempt on *route* raised."""
         if isinstance(exc, StepFailed):
-            # It has been through a step of its own: another round would multiply its attempts.
+            # It has had a step of its own: another round would multiply its attempts.
             return Failure(kind=FailureKind.UNKNOWN, message=str(exc), route=route, cause=exc)
         named = self._named_by_agent(exc)
-        failure = (
-            replace(named)
-            if isinstance(named, Failure)
-            else classify_exception(
-                exc, route=route, provider=self._providers.get(route.provider), now=time.time()
-            )
-        )
+        if isinstance(named, Failure):
+            failure = replace(named)
+        else:
+            provider = self._active.providers.get(route.provider)
+            failure = classify_exception(exc, route=route, provider=provider, now=time.time())
         if isinstance(named, FailureKind):
             failure.kind = named
         failure.route = route
@@ -318,15 +278,3 @@ def _journal_from_env(environ: Mapping[str, str], clock: Clock | None) -> Journa
     except ConfigError as error:
         _logger.error("%s is ignored: %s", JOURNAL_VARIABLE, error)  # noqa: TRY400 - it says all
         return None
-
-
-def _configured(plan: Plan | None) -> Mapping[str, Provider]:
-    """Return the providers of which *plan* says something, which may be what failures mean."""
-    if plan is None or not (plan.config.providers or plan.providers):
-        return {}
-    try:
-        known = catalog(plan.config.providers)
-    except ConfigError as error:
-        _logger.warning("%s; what it says of providers is not used", error)
-        return plan.providers
-    return {name: known[name] for name in plan.config.providers} | dict(plan.providers)

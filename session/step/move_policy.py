@@ -1,4 +1,4 @@
-"""What a conversation has been through that may forbid it to move to another route."""
+"""`movePolicy`: whether a conversation may move to another route."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..plan.config import FallbackConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
-    """What happened in a conversation before a step, as far as `movePolicy` asks.
+class MoveHistory:
+    """What happened in a conversation before a step, as far as `movePolicy` needs it.
 
     Args:
-        holds_calls: There is a tool call or a result of one anywhere in it.
-        tools_run: Names of the tools that ran since the user last spoke.
-        route: The route that answered last, where a conversation stays that may not move; None:
-            the one that is asked for.
+        holds_calls: The conversation holds a tool call or a result.
+        tools_run: Names of the tools that ran since the user's last message.
+        route: The route that answered last, on which a conversation stays that may not move;
+            None: the requested route.
     """
 
     holds_calls: bool = False
@@ -32,21 +32,21 @@ class Pin:
 
     Args:
         why: Half a sentence for the person who reads the error.
-        tool: The tool that might run twice; None where no single one forbids it.
+        tool: The tool that might run twice; None: no single tool is the reason.
     """
 
     why: str
     tool: str | None = None
 
 
-def pin(past: Past | None, config: FallbackConfig | None) -> Pin | None:
-    """Say why a conversation with that *past* may not move; None: it may."""
-    if past is None or config is None:
+def pin(history: MoveHistory | None, config: FallbackConfig | None) -> Pin | None:
+    """Return why a conversation with that *history* may not move; None: it may."""
+    if history is None or config is None:
         return None
-    if config.move_policy == "first_call" and past.holds_calls:
+    if config.move_policy == "first_call" and history.holds_calls:
         return Pin("the conversation holds tool calls, and `movePolicy` is 'first_call'")
     if config.move_policy == "idempotent":
-        for tool in past.tools_run:
+        for tool in history.tools_run:
             if tool not in config.idempotent_tools:
                 return Pin(f"the tool {tool!r} had run and is not in `idempotentTools`", tool)
     return None

@@ -1,4 +1,4 @@
-"""What happens in a step, told to its listeners and to the log."""
+"""Reports what happens in a step."""
 
 from __future__ import annotations
 
@@ -34,58 +34,59 @@ _logger = logging.getLogger("sidestep")
 Verdict = Literal["healthy", "degraded", "none"]
 
 
-class Herald:
-    """Tell of one step.
+class StepReporter:
+    """Report the events of one step to its listeners, and to the log.
 
     Attributes:
-        is_heard: Anybody listens; where nobody does, no event is made.
+        has_listeners: False: nobody listens, so that no event need be made.
     """
 
-    __slots__ = ("_listeners", "_number", "is_heard")
+    __slots__ = ("_listeners", "_number", "has_listeners")
 
     def __init__(self, number: int, *listeners: Listener | None) -> None:
         self._number = number
         self._listeners = [listener for listener in listeners if listener is not None]
-        self.is_heard = bool(self._listeners)
+        self.has_listeners = bool(self._listeners)
 
     def step_started(self, requested: Route, route: Route) -> None:
-        """The step begins on *route*."""
-        if self.is_heard:
+        """Report that the step starts on *route*."""
+        if self.has_listeners:
             self._emit(StepStarted(self._number, requested, route))
 
     def step_ended(self, step: Step, error: str | None) -> None:
-        """The step is over; *error* says what ended it, None after an answer."""
-        if self.is_heard:
+        """Report that the step ended with *error*; None: with an answer."""
+        if self.has_listeners:
             counts = len(step.attempts), step.swaps
             self._emit(StepEnded(self._number, step.requested, step.route, *counts, error))
 
     def attempt_started(self, attempt: Attempt, *, is_probe: bool) -> None:
-        """A request is about to be made."""
-        if self.is_heard:
+        """Report that a request is about to be made."""
+        if self.has_listeners:
             self._emit(AttemptStarted(self._number, attempt.number, attempt.route))
             if is_probe:
                 self._emit(ProbeStarted(self._number, attempt.number, attempt.route))
 
     def attempt_failed(self, attempt: Attempt, failure: Failure) -> None:
-        """A request failed."""
-        if self.is_heard:
-            told = attempt.number, attempt.route, failure, attempt.seconds
-            self._emit(AttemptFailed(self._number, *told))
+        """Report that a request failed."""
+        if self.has_listeners:
+            self._emit(
+                AttemptFailed(self._number, attempt.number, attempt.route, failure, attempt.seconds)
+            )
 
     def retracted(self, attempt: Attempt) -> None:
-        """What the attempt showed is void."""
+        """Report that what the attempt showed is void."""
         self._emit(PartsRetracted(self._number, attempt.number, attempt.route))
 
     def probe_ended(self, attempt: Attempt, verdict: Verdict) -> None:
-        """A probe found out what it could."""
+        """Report what a probe found out."""
         self._emit(ProbeEnded(self._number, attempt.number, attempt.route, verdict))
 
     def skipped(self, route: Route, why: str) -> None:
-        """A route was passed over."""
+        """Report that a route was passed over, and why."""
         self._emit(CandidateSkipped(self._number, route, why))
 
     def retrying(self, step: Step, route: Route, retry: Retry, failure: Failure) -> None:
-        """The same route is asked again after a wait."""
+        """Report that the same route is asked again after a wait."""
         _logger.info(
             "retrying route=%s reason=%s status=%s wait=%.1fs retry=%d/%d",
             route, failure.kind, failure.status, retry.wait, step.retries, step.limits.retries,
@@ -94,7 +95,7 @@ class Herald:
         self._emit(Waiting(self._number, number, route, retry.wait, failure))
 
     def repaired(self, step: Step, route: Route, repair: Repair, failure: Failure) -> None:
-        """The same route is asked again at once, for something else."""
+        """Report that the same route is asked again at once, with a changed request."""
         _logger.info(
             "repaired route=%s reason=%s status=%s change=%r",
             route, failure.kind, failure.status, repair.what,
@@ -103,7 +104,7 @@ class Herald:
         self._emit(Repaired(self._number, number, route, repair.what, failure))
 
     def swapped(self, step: Step, left: Route, route: Route, failure: Failure) -> None:
-        """The step goes on at another route."""
+        """Report that the step goes on at another route."""
         swaps, most = step.swaps, step.limits.swaps
         _logger.warning(
             "[model-fallback] switched model from=%s to=%s reason=%s status=%s swaps=%d/%d",
@@ -112,7 +113,7 @@ class Herald:
         self._emit(Swapped(self._number, left, route, failure, swaps, most))
 
     def degraded(self, route: Route, seconds: float, failure: Failure) -> None:
-        """Later steps start elsewhere."""
+        """Report that later steps start elsewhere."""
         _logger.info("degraded route=%s reason=%s for=%.0fs", route, failure.kind, seconds)
         self._emit(RouteDegraded(self._number, route, seconds, failure))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..plan.plan import too_small
+from ..plan.chain_entry import too_small
 from ..plan.sibling_map import reachable
 from ..skip_reason import PASSING
 
@@ -13,126 +13,128 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...provider.route import Route
-    from ..plan.plan import Course
-    from ..skip_reason import Unfit
-    from .degraded import Candidate, DegradedRoutes
+    from ..plan.plan import RouteOptions
+    from ..skip_reason import PassedOver, Unfit
+    from .decision import Swap
+    from .degraded import DegradedRoutes, SwapTarget
     from .hooks import Hooks
-    from .reporter import Herald
+    from .reporter import StepReporter
 
 
-class Walk:
-    """Where one step goes, from route to route.
+class RouteWalk:
+    """The walk of one step from route to route.
 
     Attributes:
-        route: Where it is.
-        skipped: Routes that were passed over, and why.
-        doubtful: Those that `settle` is to be called for before anything is sent there.
+        route: Where the step is.
+        skipped: Routes that were passed over, with the reason against each.
+        uncounted: Routes that need `resolve_size` before anything is sent there, each with its
+            window in tokens.
     """
 
     __slots__ = (
-        "_course",
         "_degraded",
         "_estimated",
-        "_herald",
+        "_options",
+        "_reporter",
         "_serves",
         "_tried",
-        "doubtful",
         "route",
         "skipped",
+        "uncounted",
     )
 
     def __init__(
-        self, course: Course, degraded: DegradedRoutes, herald: Herald, hooks: Hooks
+        self, options: RouteOptions, degraded: DegradedRoutes, reporter: StepReporter, hooks: Hooks
     ) -> None:
         self._degraded = degraded
-        self._herald = herald
+        self._reporter = reporter
         self._serves = hooks.serves
         self._estimated: Mapping[Route, str] = {}
-        self.doubtful: dict[Route, int] = {}
-        if course.doubtful and hooks.counts:
-            self.doubtful = dict(course.doubtful)
-            unfit = dict(course.unfit)
-            self._estimated = {route: unfit.pop(route) for route in self.doubtful if route in unfit}
-            course = replace(course, unfit=unfit)
-        self._course = course
-        self.route = course.requested
-        self._tried = {course.requested}
+        self.uncounted: dict[Route, int] = {}
+        if options.uncounted and hooks.can_count:
+            self.uncounted = dict(options.uncounted)
+            unfit = dict(options.unfit)
+            self._estimated = {
+                route: unfit.pop(route) for route in self.uncounted if route in unfit
+            }
+            options = replace(options, unfit=unfit)
+        self._options = options
+        self.route = options.requested
+        self._tried = {options.requested}
         self.skipped: dict[Route, str] = {}
 
     def start(self) -> bool:
-        """Begin on the requested route, unless another would do better; False: none can at all."""
-        route = choose_start(self._course, self._degraded, self._unfit)
+        """Start on the first route that is fit and healthy; False: no route can take the step."""
+        route = choose_start(self._options, self._degraded, self._unfit)
         if route is not None:
             self._begin(route)
             return True
-        for each in _routes_of(self._course):
+        for each in _routes_of(self._options):
             self._skip(each, self._unfit(each) or "")
         return False
 
-    def stay(self, route: Route) -> bool:
-        """Begin on *route*, whatever its health; False: it cannot take the step."""
+    def start_pinned(self, route: Route) -> bool:
+        """Start on *route*, whatever its health; False: it cannot take the step."""
         self._begin(route)
-        why = self._course.unfit.get(route)
+        why = self._options.unfit.get(route)
         if why is not None:
             self._skip(route, why)
         return why is None
 
-    def settle(self, route: Route, tokens: int | None) -> bool:
-        """Take what a step would take on *route*; say whether that can hold it.
+    def resolve_size(self, route: Route, tokens: int | None) -> bool:
+        """Record how many *tokens* the step takes on *route*; True if it fits there.
 
         Args:
-            tokens: None: nobody has counted, and the estimate stands.
+            tokens: None: nobody could count, and the estimate stands.
         """
-        window = self.doubtful.pop(route)
+        window = self.uncounted.pop(route)
         why = self._estimated.get(route)
         if tokens is not None:
             why = too_small(tokens, window, by=route.provider) if tokens > window else None
         if why is not None:
-            self._course = replace(self._course, unfit={**self._course.unfit, route: why})
+            self._options = replace(self._options, unfit={**self._options.unfit, route: why})
         return why is None
 
-    def tell_start(self, *, held: str | None) -> None:
-        """Tell what was passed over before the start.
+    def report_start(self, *, pinned: str | None) -> None:
+        """Report the routes that were passed over before the start.
 
         Args:
-            held: Why the conversation stays where it is, so that only what was asked for is
-                passed over; None: it does not.
+            pinned: Why the conversation stays where it is, so that only the requested route is
+                passed over; None: it is not pinned.
         """
-        if self.route == self._course.requested:
+        if self.route == self._options.requested:
             return
-        if held is not None:
-            self._skip(self._course.requested, held)
+        if pinned is not None:
+            self._skip(self._options.requested, pinned)
             return
-        for route in _routes_of(self._course):
+        for route in _routes_of(self._options):
             if route == self.route:
                 break
             is_degraded = self._degraded.is_degraded(route)
             self._skip(route, self._unfit(route) or ("degraded" if is_degraded else "probed"))
 
-    def candidate(self) -> Candidate:
+    def swap_target(self) -> SwapTarget:
         """Return where the step would go from here."""
-        course = self._course
+        options = self._options
         return self._degraded.candidate(
             self.route,
-            course.siblings,
-            origin=course.requested,
+            options.siblings,
+            origin=options.requested,
             tried=self._tried,
             unfit=self._unfit,
-            returns=not course.is_chain,
+            returns=not options.is_chain,
         )
 
-    def move(self, route: Route) -> Route:
-        """Go on at *route*, and tell what was passed over; return where it was."""
-        for other, why in self.candidate().skipped:
-            if other != route:
-                self._skip(other, why)
-        left, self.route = self.route, route
-        self._tried.add(route)
-        return left
+    def move(self, swap: Swap) -> None:
+        """Go to the sibling of *swap*, and report the routes that were passed over."""
+        for route, why in swap.passed_over:
+            self._skip(route, why)
+        self.route = swap.sibling
+        self._tried.add(swap.sibling)
 
-    def end(self) -> None:
-        """Tell of the routes that are left why none of them can take the step."""
-        for route, why in self.candidate().skipped:
+    def report_unfit(self, passed_over: PassedOver) -> None:
+        """Report those of *passed_over* that cannot take the step at all."""
+        for route, why in passed_over:
             if why not in PASSING:
                 self._skip(route, why)
 
@@ -141,33 +143,34 @@ class Walk:
         self._tried = {route}
 
     def _unfit(self, route: Route) -> str | None:
-        """Say why *route* cannot take this step; None: it can.
+        """Return why *route* cannot take this step; None: it can.
 
-        Beside a chain the requested route is not judged by the agent: it fails as it would alone.
+        Without a chain the agent does not judge the requested route, which fails as it would
+        without sidestep.
         """
-        course = self._course
-        why = course.unfit.get(route)
+        options = self._options
+        why = options.unfit.get(route)
         if why is None and self._serves is not None:
-            if route == course.requested and not course.is_chain:
+            if route == options.requested and not options.is_chain:
                 return None
-            said = self._serves(route)
-            why = said if isinstance(said, str) else None if said else "not served"
+            verdict = self._serves(route)
+            why = verdict if isinstance(verdict, str) else None if verdict else "not served"
         return why
 
     def _skip(self, route: Route, why: str) -> None:
         self.skipped[route] = why
-        if self._herald.is_heard:
-            self._herald.skipped(route, why)
+        if self._reporter.has_listeners:
+            self._reporter.skipped(route, why)
 
 
-def choose_start(course: Course, degraded: DegradedRoutes, unfit: Unfit) -> Route | None:
-    """Return where a step on *course* starts; None where no route can take it."""
-    if not course.unfit and not course.is_chain:
-        return degraded.healthy(course.requested, course.siblings, unfit)
-    fit = [route for route in _routes_of(course) if unfit(route) is None]
-    # Failing an available one it is the first, degraded as it is.
+def choose_start(options: RouteOptions, degraded: DegradedRoutes, unfit: Unfit) -> Route | None:
+    """Return where a step with *options* starts; None: no route can take it."""
+    if not options.unfit and not options.is_chain:
+        return degraded.healthy(options.requested, options.siblings, unfit)
+    fit = [route for route in _routes_of(options) if unfit(route) is None]
+    # If none is available it is the first, although that is degraded.
     return next(filter(degraded.is_available, fit), fit[0] if fit else None)
 
 
-def _routes_of(course: Course) -> list[Route]:
-    return [course.requested, *reachable(course.requested, course.siblings)]
+def _routes_of(options: RouteOptions) -> list[Route]:
+    return [options.requested, *reachable(options.requested, options.siblings)]

@@ -415,7 +415,7 @@ class Session:
             repair=requests.repair,
             before_attempt=bill.before_attempt,
             count=partial(self._sizing.count, requests),
-            past=self.transcript.past(self.route),
+            history=self.transcript.past(self.route),
             check_move=self._check_store,
             on_event=self.on_event if self._reader is None else self._hear,
             journal=self._page,

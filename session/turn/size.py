@@ -38,7 +38,7 @@ class Sizing:
             is_own: It begins with what this session said so far.
         """
         plan, boundary = self._middleware.plan, self._boundary
-        if boundary is None and (plan is None or not plan.asks_needs):
+        if boundary is None and (plan is None or not plan.depends_on_needs):
             return None
         counted = self._known() if is_own else {}
         return Needs.of(conversation, boundary=boundary, counted=counted)

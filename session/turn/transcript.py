@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ...provider.conversation import ToolCall
-from ..step.move_policy import Past
+from ..step.move_policy import MoveHistory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +107,7 @@ class Transcript:
             closed = replace(part, state="interrupted", output=told, is_error=True)
             await self.change(message, index=index, call=closed)
 
-    def past(self, requested: Route) -> Past:
+    def past(self, requested: Route) -> MoveHistory:
         """What `movePolicy` asks of the conversation, of which a step for *requested* is to follow.
 
         Where it has to stay is who answered last when that was asked for: a route that is asked
@@ -115,7 +115,7 @@ class Transcript:
         """
         answers = (m for m in reversed(self.messages) if m.route and m.requested == requested)
         last = next(answers, None)
-        return Past(
+        return MoveHistory(
             holds_calls=self._holds_calls,
             tools_run=_names_since_the_user(self.messages),
             route=None if last is None else last.route,

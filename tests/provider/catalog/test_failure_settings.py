@@ -85,7 +85,7 @@ def test_it_names_the_exception_of_an_sdk_as_well() -> None:
     )
 
     def named(route: str) -> FailureKind:
-        return Sidestep(config).name(odd, Route(route)).kind
+        return Sidestep(config).failure_of(odd, Route(route)).kind
 
     assert named("openrouter/a") is FailureKind.SERVER_ERROR
     assert named("groq/b") is FailureKind.BAD_REQUEST

@@ -9,7 +9,7 @@ import pytest
 
 from sidestep import ConfigError
 from sidestep.session.command.check import inspect
-from sidestep.session.plan.config import ConfigWarning
+from sidestep.session.plan.config_warning import ConfigWarning
 
 from .test_main import run
 

@@ -13,25 +13,26 @@ from sidestep import AttemptFailed, ConfigError, Failure, Route
 from sidestep.session.drill.drill import Drill, list_drills, play
 from sidestep.session.drill.judge import judge, report
 from sidestep.session.drill.timeline import draw
+from sidestep.session.plan.limits import Limits
 from sidestep.session.step import step as engine
-from sidestep.session.step.decision import Decision, Limits, Standing, Stop, Swap, decide
+from sidestep.session.step.decision import Decision, StepState, Stop, Swap, decide
 
 NAMES = [drill.name for drill in list_drills()]
 
-Rule = Callable[[Failure, Standing, Limits], Decision]
+Rule = Callable[[Failure, StepState, Limits], Decision]
 
 
-def give_up(_failure: Failure, _standing: Standing, _limits: Limits) -> Decision:
+def give_up(_failure: Failure, _standing: StepState, _limits: Limits) -> Decision:
     return Stop(why="gave up", cooldown=None)
 
 
-def always_swap(failure: Failure, standing: Standing, limits: Limits) -> Decision:
+def always_swap(failure: Failure, standing: StepState, limits: Limits) -> Decision:
     if standing.sibling is None or standing.swaps >= limits.swaps:
         return decide(failure, standing, limits)
     return Swap(sibling=standing.sibling, cooldown=None)
 
 
-def never_degrade(failure: Failure, standing: Standing, limits: Limits) -> Decision:
+def never_degrade(failure: Failure, standing: StepState, limits: Limits) -> Decision:
     decision = decide(failure, standing, limits)
     if isinstance(decision, Swap):
         return Swap(sibling=decision.sibling, cooldown=None)

@@ -16,7 +16,7 @@ from sidestep import ConfigError, FallbackConfig, Route, Sidestep, load_config
 from sidestep.session.plan.config import parse_config
 from sidestep.session.plan.duplicate_key import doubled_keys
 from sidestep.session.plan.source import COORDINATOR_VARIABLE, VARIABLE
-from sidestep.session.plan.watcher import PlanReader
+from sidestep.session.plan.watcher import PlanWatcher
 
 A, B, C = Route("a/x"), Route("b/y/z"), Route("c/w")
 MAP = {"a/x": "b/y/z"}
@@ -427,7 +427,7 @@ def test_a_file_written_again_within_the_resolution_of_its_time_is_read_again(
     path.write_text(environ(cooldownSeconds=7)[VARIABLE])
     stamp = (time.time_ns(), time.time_ns(), 1, 1, 1)
     monkeypatch.setattr("sidestep.session.plan.watcher._stamp", lambda _path: stamp)
-    reader = PlanReader({VARIABLE: f"@{path}"}, wall_clock=lambda: stamp[0] / 1e9)
+    reader = PlanWatcher({VARIABLE: f"@{path}"}, wall_clock=lambda: stamp[0] / 1e9)
     seen = [reader.has_changed()]
 
     path.write_text(environ(cooldownSeconds=8)[VARIABLE])
@@ -438,7 +438,7 @@ def test_a_file_written_again_within_the_resolution_of_its_time_is_read_again(
 def test_a_file_that_has_settled_is_read_again_only_after_a_change(tmp_path: Path) -> None:
     path, other = tmp_path / "fallback.json", tmp_path / "new.json"
     path.write_text(environ(cooldownSeconds=7)[VARIABLE])
-    reader = PlanReader({VARIABLE: f"@{path}"}, wall_clock=lambda: time.time() + 10)
+    reader = PlanWatcher({VARIABLE: f"@{path}"}, wall_clock=lambda: time.time() + 10)
     seen = [reader.has_changed(), reader.has_changed()]
 
     other.write_text(environ(cooldownSeconds=8)[VARIABLE])

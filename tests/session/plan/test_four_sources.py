@@ -22,8 +22,8 @@ from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.server import Stub
 from sidestep.session.command.check import inspect
 from sidestep.session.plan import watcher as source
-from sidestep.session.plan.source import load_plan
-from sidestep.session.plan.watcher import PlanReader
+from sidestep.session.plan.load import load_plan
+from sidestep.session.plan.watcher import PlanWatcher
 
 from ...virtual import VirtualClock
 
@@ -263,7 +263,7 @@ def test_a_plan_is_made_again_when_what_it_was_read_from_changes(
     environ: dict[str, str], then: dict[str, str]
 ) -> None:
     environ = dict(environ)
-    reader = PlanReader(environ)
+    reader = PlanWatcher(environ)
     reader.has_changed()
     before, seen = reader.plan, [reader.has_changed()]
     environ |= then
@@ -285,7 +285,7 @@ def test_a_plan_is_made_again_when_what_it_was_read_from_changes(
 def test_nothing_is_read_again_while_nothing_has_changed(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reader = PlanReader(environ | {"SIDESTEP_PROVIDERS": HOUSE})
+    reader = PlanWatcher(environ | {"SIDESTEP_PROVIDERS": HOUSE})
     reader.has_changed()
     plan = reader.plan
     monkeypatch.setattr(source, "find_sources", lambda _: pytest.fail("read again"))
@@ -297,7 +297,7 @@ def test_nothing_is_read_again_while_nothing_has_changed(
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_variable_that_no_plan_depends_on_leaves_the_plan_as_it_is(way: Any) -> None:
     environ = way("http://h")[1]
-    reader = PlanReader(environ)
+    reader = PlanWatcher(environ)
     reader.has_changed()
     plan = reader.plan
 

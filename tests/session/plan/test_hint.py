@@ -124,7 +124,7 @@ def test_a_hint_is_read_element_by_element(
     assert plan.chains.keys() == {NAME, chain[0]}
     assert all([each.route for each in chained] == chain for chained in plan.chains.values())
     assert [warning.code for warning in plan.warnings] == codes.split()
-    assert plan.is_any_failure
+    assert plan.swap_on_any_failure
     assert plan.config.max_fallback_attempts == len(chain) - 1
     assert plan.config.model_dump(exclude_defaults=True).keys() <= {
         "fallback_models_by_model", "max_fallback_attempts",

@@ -19,7 +19,7 @@ from sidestep.provider.catalog.catalog import Provider
 from sidestep.provider.catalog.vendor import vendor_of
 from sidestep.session.plan.numbered import numbered_plan
 from sidestep.session.plan.plan import Plan
-from sidestep.session.step.move_policy import Past
+from sidestep.session.step.move_policy import MoveHistory
 
 from ...virtual import VirtualClock
 from .asking_agent import Answer, Outage, requests_in
@@ -88,7 +88,7 @@ def test_each_entry_becomes_a_provider_and_each_tier_a_chain() -> None:
         "deep": ["primary/deep-0", "fallback-1/deep-1", "fallback-2/deep-2"],
     }  # fmt: skip
     assert plan.warnings == ()
-    assert not plan.is_any_failure
+    assert not plan.swap_on_any_failure
 
 
 def test_the_limits_move_a_step_only_before_its_first_tool_call_and_fragment() -> None:
@@ -403,17 +403,19 @@ async def test_a_stream_does_not_move_after_its_first_fragment(
 @pytest.mark.parametrize(
     ("environ", "past", "asked"),
     [
-        pytest.param(TWO, Past(), [P, F1], id="no tool call yet"),
-        pytest.param(TWO, Past(holds_calls=True), [P], id="a tool call pins it"),
-        pytest.param(TWO, Past(holds_calls=True, route=F1), [F1], id="where it is"),
-        pytest.param(ONE, Past(holds_calls=True, route=F1), [P], id="not to one that has gone"),
+        pytest.param(TWO, MoveHistory(), [P, F1], id="no tool call yet"),
+        pytest.param(TWO, MoveHistory(holds_calls=True), [P], id="a tool call pins it"),
+        pytest.param(TWO, MoveHistory(holds_calls=True, route=F1), [F1], id="where it is"),
+        pytest.param(
+            ONE, MoveHistory(holds_calls=True, route=F1), [P], id="not to one that has gone"
+        ),
     ],
 )
 async def test_a_tool_call_pins_a_conversation(
-    environ: dict[str, str], past: Past, asked: list[Route]
+    environ: dict[str, str], past: MoveHistory, asked: list[Route]
 ) -> None:
     engine = Sidestep(planned(environ), clock=VirtualClock(), policy=RetryPolicy(retries=0))
-    step = engine.step("fast", past=past)
+    step = engine.step("fast", history=past)
 
     async def call() -> None:
         raise Answer(503)

@@ -16,13 +16,13 @@ from sidestep import (
     FailureKind,
     FallbackExhausted,
     FallbackUnsafe,
-    Past,
+    MoveHistory,
     ProviderError,
     Route,
 )
+from sidestep.session.plan.load import load_plan
 from sidestep.session.plan.needs import Needs
 from sidestep.session.plan.plan import Plan
-from sidestep.session.plan.source import load_plan
 
 from .routing_rules import A, Answer, B, C, Run, read, rule
 
@@ -226,7 +226,7 @@ def test_which_failures_move(failure: Exception, moves: bool) -> None:
 def test_after_tools_that_may_run_twice_a_conversation_moves(ran: tuple[str, ...]) -> None:
     run = Run('idempotent_tools = ["read"]\n' + rule(A, B), {A: Answer(503)})
 
-    run.take(past=Past(tools_run=ran, route=A))
+    run.take(history=MoveHistory(tools_run=ran, route=A))
 
     assert run.agent.asked == [A, B]
 
@@ -235,7 +235,7 @@ def test_after_a_tool_that_may_not_run_twice_a_conversation_stays() -> None:
     run = Run('idempotent_tools = ["read"]\n' + rule(A, B), {A: Answer(503)})
 
     with pytest.raises(FallbackUnsafe, match="the tool 'write' had run"):
-        run.take(past=Past(tools_run=("read", "write"), route=A))
+        run.take(history=MoveHistory(tools_run=("read", "write"), route=A))
 
     assert run.agent.asked == [A]
 
@@ -317,7 +317,7 @@ def test_a_conversation_that_a_tool_holds_outside_the_boundary_fails_closed() ->
     run = Run(rule(f'{A} boundary = "eu"', of="private", more='boundary = "eu"') + rule(C))
 
     with pytest.raises(FallbackExhausted, match="its boundary is 'us'"):
-        run.take("private", past=Past(tools_run=("write",), route=C))
+        run.take("private", history=MoveHistory(tools_run=("write",), route=C))
 
     assert run.agent.asked == []
 
@@ -524,7 +524,7 @@ def test_a_route_that_is_asked_for_by_its_own_name_is_degraded_for_the_chains_as
 def test_a_conversation_that_stays_says_why_what_was_asked_for_is_passed_over() -> None:
     run = Run(rule(A, B))
 
-    step = run.take(past=Past(tools_run=("write",), route=B))
+    step = run.take(history=MoveHistory(tools_run=("write",), route=B))
 
     assert step.route == B
     assert step.skipped == {A: "the tool 'write' had run and is not in `idempotentTools`"}

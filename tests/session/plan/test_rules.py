@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from sidestep import ConfigError, FallbackConfig, Route
-from sidestep.session.plan.plan import Entry
+from sidestep.session.plan.chain_entry import ChainEntry
 
 from .routing_rules import A, B, C, read, rule
 
@@ -18,13 +18,13 @@ class Read:
 
     id: str
     lines: str
-    entry: Entry | None = None
+    entry: ChainEntry | None = None
     error: str = ""
     codes: tuple[str, ...] = ()
 
 
 ALL = frozenset({"tool_calling", "streaming", "structured_output", "images", "reasoning"})
-BARE = Entry(route=A)
+BARE = ChainEntry(route=A)
 
 CANDIDATES = [
     Read("nothing said", "", BARE),
@@ -128,7 +128,7 @@ def test_a_candidate_is_read(case: Read) -> None:
         assert str(caught.value).endswith(case.error)
     else:
         plan = read(text)
-        assert plan.chains == {"coding": (Entry(route=B), case.entry)}
+        assert plan.chains == {"coding": (ChainEntry(route=B), case.entry)}
         assert [warning.code for warning in plan.warnings] == list(case.codes)
 
 
@@ -136,8 +136,8 @@ def test_what_a_candidate_leaves_out_is_taken_from_its_provider() -> None:
     plan = read(rule(C, f'{Route("gemini/d")} boundary = "eu"\ncontext_window_tokens = 10'))
 
     assert plan.chains["coding"] == (
-        Entry(route=C, boundary="us", context_window=9_000),
-        Entry(route=Route("gemini/d"), boundary="eu", context_window=10),
+        ChainEntry(route=C, boundary="us", context_window=9_000),
+        ChainEntry(route=Route("gemini/d"), boundary="eu", context_window=10),
     )
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sidestep import Failure, FailureKind, FallbackConfig, Route
-from sidestep.session.step.decision import Decision, Limits, Retry, Standing, Stop, Swap, decide
+from sidestep.session.plan.limits import Limits
+from sidestep.session.step.decision import Decision, Retry, StepState, Stop, Swap, decide
 
 SIBLING = Route("anthropic/claude-sonnet-5")
 LISTED = frozenset({402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529})
@@ -132,7 +133,7 @@ def test_the_decision_table(case: Case) -> None:
     limits = Limits(retries=3, swaps=2, statuses=LISTED, max_wait=60.0)
 
     decisions = [
-        decide(failure, Standing(backoff=2.0, **standing, **case.standing), limits)
+        decide(failure, StepState(backoff=2.0, **standing, **case.standing), limits)
         for standing in (
             {"sibling": SIBLING, "sibling_is_healthy": True},
             {"sibling": SIBLING, "sibling_is_healthy": True, "retries": 3},
@@ -169,7 +170,7 @@ def test_budgets(standing: dict[str, Any], decision: Decision) -> None:
 
     made = decide(
         failure,
-        Standing(**given | standing),
+        StepState(**given | standing),
         Limits(retries=3, swaps=2, statuses=LISTED, max_wait=60.0),
     )
 
@@ -179,7 +180,7 @@ def test_budgets(standing: dict[str, Any], decision: Decision) -> None:
 def test_the_listed_statuses_move_a_step_and_no_others_do() -> None:
     listed = FallbackConfig(fallback_models_by_model={}).fallback_on_errors
     limits = Limits(retries=3, swaps=2, statuses=listed, max_wait=60.0)
-    spent = Standing(backoff=2.0, retries=3, sibling=SIBLING, sibling_is_healthy=True)
+    spent = StepState(backoff=2.0, retries=3, sibling=SIBLING, sibling_is_healthy=True)
 
     moved = {
         status
@@ -207,7 +208,7 @@ def test_a_route_that_is_better_left_is_retried_only_without_a_healthy_sibling(
 ) -> None:
     made = decide(
         failure,
-        Standing(backoff=2.0, sibling=SIBLING, sibling_is_healthy=is_healthy),
+        StepState(backoff=2.0, sibling=SIBLING, sibling_is_healthy=is_healthy),
         Limits(retries=3, swaps=2, statuses=LISTED, max_wait=60.0),
     )
 
@@ -227,7 +228,7 @@ def test_without_a_configuration_there_is_no_swap_and_no_cooldown(
 ) -> None:
     made = decide(
         Failure(kind=FailureKind(kind), message="", status=status),
-        Standing(backoff=2.0),
+        StepState(backoff=2.0),
         Limits(retries=5, max_wait=60.0),
     )
 
@@ -237,7 +238,7 @@ def test_without_a_configuration_there_is_no_swap_and_no_cooldown(
 def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
     made = decide(
         Failure(kind=FailureKind.SERVER_ERROR, message="", status=503),
-        Standing(backoff=8.0),
+        StepState(backoff=8.0),
         Limits(retries=5, max_wait=5.0),
     )
 
@@ -297,12 +298,12 @@ def test_a_stop_says_why(
 
     made = decide(
         Failure(message="", **failure),
-        Standing(backoff=2.0, **standing),
+        StepState(backoff=2.0, **standing),
         Limits(
             retries=0 if failure["kind"] == "timeout" else 3,
             swaps=swaps,
             statuses=LISTED,
-            unmoved=frozenset({FailureKind.QUOTA}),
+            never_swap_on=frozenset({FailureKind.QUOTA}),
             max_wait=60.0,
         ),
     )

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import anyio
 import pytest
@@ -27,11 +27,10 @@ from sidestep import (
     StreamInterrupted,
 )
 from sidestep.session.event import Event
+from sidestep.session.plan.needs import Needs
+from sidestep.session.plan.plan import Plan, RouteOptions
 
 from ...virtual import VirtualClock
-
-if TYPE_CHECKING:
-    from sidestep.session.plan.plan import Course, Plan
 
 A, B, C = Route("openrouter/x"), Route("anthropic/x"), Route("gemini/x")
 TWO_WAY = {A: (B,), B: (A,)}
@@ -869,19 +868,25 @@ async def test_providers_of_a_configuration_that_switches_itself_off_are_still_k
     assert engine.providers["anthropic"].base_url == "http://proxy.internal"
 
 
-async def test_what_is_known_of_an_older_configuration_is_not_kept_for_a_newer_one() -> None:
-    """Another thread may take the new one over while this one works out a course of the old."""
-    engine = Sidestep(FallbackConfig(fallback_models_by_model={A: (B,)}))
-    older = cast("Plan", engine.plan)
-    newer = FallbackConfig(fallback_models_by_model={A: (C,)})
+async def test_a_step_never_mixes_two_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread takes over a new configuration while this one finds the siblings."""
+    old = {"fallbackModelsByModel": {A: B}, "fallbackOnErrors": [503], "maxWaitSeconds": 5}
+    new = {"fallbackModelsByModel": {A: C}, "fallbackOnErrors": [429], "maxWaitSeconds": 50}
+    environ = {"SIDESTEP_FALLBACK_CONFIG": json.dumps(old)}
+    engine = Sidestep.from_env(environ)
+    find_options = Plan.options_for
 
-    class Slow:
-        def course(self, asked: str) -> Course:
-            engine._take(newer)
-            return older.course(asked)
+    def slowly(plan: Plan, asked: str, needs: Needs | None = None, **pinned: Any) -> RouteOptions:
+        environ["SIDESTEP_FALLBACK_CONFIG"] = json.dumps(new)
+        assert engine.config is not None
+        return find_options(plan, asked, needs, **pinned)
 
-    engine._known = cast("Plan", Slow()), {}
-    engine.healthy(A)
-    engine.degraded.degrade(A, cooldown=60)
+    monkeypatch.setattr(Plan, "options_for", slowly)
+    torn, whole = engine.step(A), engine.step(A)
 
-    assert engine.healthy(A) == C
+    assert torn.walk.swap_target().route == B
+    assert (torn.limits.statuses, torn.limits.max_wait) == ({503}, 5)
+    assert torn.active.config is not None
+    assert torn.active.config.fallback_models_by_model == {A: (B,)}
+    assert whole.walk.swap_target().route == C
+    assert (whole.limits.statuses, whole.limits.max_wait) == ({429}, 50)

@@ -20,7 +20,8 @@ from sidestep import (
 )
 from sidestep.provider.cure import Change, Cure
 from sidestep.provider.error import ProviderError
-from sidestep.session.step.decision import Decision, Limits, Repair, Standing, Stop, Swap, decide
+from sidestep.session.plan.limits import Limits
+from sidestep.session.step.decision import Decision, Repair, StepState, Stop, Swap, decide
 
 from ...virtual import VirtualClock
 from .outage import A as P
@@ -57,7 +58,7 @@ def refused(kind: FailureKind = FailureKind.HISTORY_REJECTED, **fields: Any) -> 
 def test_only_a_refusal_is_repaired_and_only_where_something_changes(
     kind: str, repair: str | None, decision: Decision | type[Stop]
 ) -> None:
-    standing = Standing(backoff=2.0, retries=3, sibling=B, sibling_is_healthy=True, repair=repair)
+    standing = StepState(backoff=2.0, retries=3, sibling=B, sibling_is_healthy=True, repair=repair)
 
     made = decide(refused(FailureKind(kind)), standing, LIMITS)
 

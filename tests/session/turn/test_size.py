@@ -8,10 +8,10 @@ from typing import Any
 import anyio
 import pytest
 
-from sidestep import FallbackConfig, FallbackExhausted, FallbackUnsafe, Past, Route, Text
+from sidestep import FallbackConfig, FallbackExhausted, FallbackUnsafe, MoveHistory, Route, Text
 from sidestep.provider.conversation import Conversation, Message, ToolCall
+from sidestep.session.plan.load import map_plan
 from sidestep.session.plan.needs import Counted, Needs
-from sidestep.session.plan.source import map_plan
 from sidestep.session.step import hooks
 
 from ..plan.routing_rules import A, Answer, B, C, Run, rule
@@ -136,10 +136,10 @@ def test_where_no_sibling_holds_it_the_step_ends_with_the_failure_and_says_so() 
 def test_a_conversation_that_may_not_move_is_counted_where_it_stays_and_nowhere_else() -> None:
     run = Run(rule(A, SMALL_TOO, C))
     provider = Provider({B: 101})
-    past = Past(holds_calls=True, tools_run=("write_file",), route=B)
+    past = MoveHistory(holds_calls=True, tools_run=("write_file",), route=B)
 
     with pytest.raises((FallbackExhausted, FallbackUnsafe), match="101 tokens, as openrouter"):
-        run.take(needs=Needs(tokens=99), count=provider.count, past=past)
+        run.take(needs=Needs(tokens=99), count=provider.count, history=past)
 
     assert run.agent.asked == []
     assert provider.asked == [B]

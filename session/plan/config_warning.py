@@ -1,0 +1,31 @@
+"""What `sidestep check` warns of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...provider.secret import masked
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigWarning:
+    """Something in the configuration that does not do what its author meant.
+
+    Whatever looks like a key is redacted in both texts.
+
+    Args:
+        code: A stable code such as ``C003``; the README of this folder lists them.
+        message: What is wrong, with the value.
+        cure: What to change.
+    """
+
+    code: str
+    message: str
+    cure: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked(self.message))
+        object.__setattr__(self, "cure", masked(self.cure))
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}: {self.cure}"

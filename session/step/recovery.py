@@ -1,0 +1,148 @@
+"""What follows a failed attempt: asks the rule, and carries out what it decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from ...provider.classify.time_text import seconds_until
+from ...provider.failure import Failure
+from .attempt import Attempt
+from .decision import (
+    Decision,
+    Repair,
+    Retry,
+    StepState,
+    Stop,
+    Swap,
+    decide,
+    is_final,
+    is_route_failure,
+)
+from .step_error import error_to_raise
+
+if TYPE_CHECKING:
+    from .step import Step
+
+
+class Recovery:
+    """Recover *step* from its failed attempts, or end it."""
+
+    __slots__ = ("_step",)
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+
+    async def after(self, attempt: Attempt, exc: Exception) -> bool:
+        """Handle what *attempt* raised; True if another attempt follows.
+
+        Raises:
+            StepFailed: No attempt follows, and *exc* alone would not say why.
+        """
+        step = self._step
+        attempt.failure = failure = step.engine.failure_of(exc, attempt.route)
+        step.reporter.attempt_failed(attempt, failure)
+        is_cut = self._is_cut(attempt, failure)
+        if attempt.has_emitted and not is_cut:
+            step.reporter.retracted(attempt)
+        is_unsafe = attempt.tool is not None and not is_final(failure)
+        if is_unsafe or is_cut:
+            # The route is degraded as if every retry and swap were spent.
+            decision = self._decide(attempt, failure, is_last=True)
+        else:
+            decision = await self._confirmed(self._decide(attempt, failure), attempt, failure)
+        if not isinstance(decision, Stop):
+            self._go_on(decision, attempt, failure)
+            return True
+        step.degrade(attempt, failure, decision.cooldown)
+        step.walk.report_unfit(decision.passed_over)
+        tool = attempt.tool if is_unsafe else self._pinned_tool(decision)
+        error = error_to_raise(step, exc, decision, unsafe_tool=tool, is_cut=is_cut)
+        step.end(error)
+        if error is exc:
+            return False
+        raise error from exc
+
+    def _is_cut(self, attempt: Attempt, failure: Failure) -> bool:
+        """True if output was shown that the agent cannot take back."""
+        config = self._step.active.config
+        interrupts = config is not None and config.on_partial == "interrupt"
+        return attempt.has_emitted and interrupts and is_route_failure(failure)
+
+    def _decide(self, attempt: Attempt, failure: Failure, *, is_last: bool = False) -> Decision:
+        """Ask the rule; *is_last*: as if every retry and swap were spent."""
+        step = self._step
+        limits, policy = step.limits, step.engine.policy
+        target = step.walk.swap_target()
+        may_repair = not is_last and attempt.tool is None
+        state = StepState(
+            backoff=policy.backoff(step.retries + 1, step.engine.rng),
+            retries=limits.retries if is_last else step.retries,
+            swaps=limits.swaps if is_last else step.swaps,
+            sibling=target.route,
+            # A pinned conversation has nothing but its retries.
+            sibling_is_healthy=target.is_available and step.pin is None,
+            passed_over=target.skipped,
+            is_probe=attempt.probe is not None,
+            resets_in=seconds_until(failure.reset_at),
+            repair=step.hooks.ask_repair(failure, attempt.route) if may_repair else None,
+        )
+        return decide(failure, state, limits)
+
+    async def _confirmed(self, decision: Decision, attempt: Attempt, failure: Failure) -> Decision:
+        """Return *decision*, a swap only once it is confirmed.
+
+        An exception of a hook ends the step, and the route is degraded as the swap would have.
+        """
+        if not isinstance(decision, Swap):
+            return decision
+        try:
+            return await self._confirm_swap(decision, attempt, failure)
+        except BaseException as error:
+            self._step.degrade(attempt, failure, decision.cooldown)
+            self._step.end(error)
+            raise
+
+    async def _confirm_swap(self, swap: Swap, attempt: Attempt, failure: Failure) -> Decision:
+        """Check that the conversation may move and that the sibling has room for it.
+
+        If not, return a `Stop` with the same cooldown. This runs only when a swap is due, because
+        most steps never swap. Other steps may have changed the health map while we awaited, so
+        the rule is asked again after each await.
+        """
+        step = self._step
+        if step.pin is not None:
+            return Stop(why=step.pin.why, cooldown=swap.cooldown)
+        decision: Decision = swap
+        if step.hooks.check_move is not None:
+            if (why := await step.hooks.check_move()) is not None:
+                return Stop(why=why, cooldown=swap.cooldown)
+            decision = self._decide(attempt, failure)
+        while isinstance(decision, Swap) and decision.sibling in step.walk.uncounted:
+            await step.count_tokens(decision.sibling)
+            decision = self._decide(attempt, failure)
+        return decision
+
+    def _go_on(self, decision: Retry | Repair | Swap, attempt: Attempt, failure: Failure) -> None:
+        step = self._step
+        step.following = decision
+        match decision:
+            case Retry():
+                step.end_probe(attempt, "none")
+                step.retries += 1
+                step.reporter.retrying(step, attempt.route, decision, failure)
+            case Repair():
+                step.end_probe(attempt, "none")
+                step.reporter.repaired(step, attempt.route, decision, failure)
+            case Swap():
+                step.degrade(attempt, failure, decision.cooldown)
+                step.swaps += 1
+                step.retries = 0
+                step.walk.move(decision)
+                step.reporter.swapped(step, attempt.route, decision.sibling, failure)
+            case _:
+                assert_never(decision)
+
+    def _pinned_tool(self, stop: Stop) -> str | None:
+        """Return the tool that pins the conversation, if that is why the step stops."""
+        pin = self._step.pin
+        return pin.tool if pin is not None and stop.why == pin.why else None
