@@ -1,4 +1,4 @@
-"""The answers of one turn that broke off after a tool had run: how often, and what then."""
+"""Counts answers that broke off after a tool ran, and says how long to wait after each."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ if TYPE_CHECKING:
     from ..step.middleware import Sidestep
 
 
-class Breaks:
-    """Answers that broke off in a row; each is followed by a step that sees what the tools said.
+class BrokenAnswers:
+    """Count the answers in a row that broke off after a tool had run.
 
-    There are as many of them as there would be attempts in one step.
+    Each is followed by a step that sees the results of the tools. As many may break off as one
+    step may have attempts.
     """
 
     def __init__(self, middleware: Sidestep) -> None:
         self._middleware = middleware
         self._count = 0
 
-    def forget(self) -> None:
-        """Begin to count anew: an answer was whole."""
+    def reset(self) -> None:
+        """Count from 0 again, because an answer was whole."""
         self._count = 0
 
     def wait_after(self, error: StepFailed, asked: str) -> float | None:
-        """Return how many seconds the next step is to wait; None where none is to follow *error*.
+        """Return the seconds to wait before the next step; None: no step follows *error*.
 
         Args:
-            asked: What the next step asks for. Where it starts on another route that is healthy,
-                it need not wait.
+            asked: What the next step asks for. It does not wait if it starts on another route
+                that is healthy.
         """
         self._count += 1
         limits, policy = self._middleware.limits, self._middleware.policy

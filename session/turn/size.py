@@ -1,4 +1,4 @@
-"""How large the conversation of a session is: as providers counted it, else as it is estimated."""
+"""The size of a session's conversation in tokens, counted by providers or estimated."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from ...provider.conversation import Conversation, Message
     from ...provider.route import Route
     from ..step.middleware import Sidestep
-    from .step_requests import Requests
+    from .step_requests import StepRequests
     from .transcript import Transcript
 
 
-class Sizing:
-    """What the steps of a session need, and what was counted of its conversation so far.
+class ConversationSize:
+    """Return what the steps of a session need, from what providers have counted so far.
 
-    A count holds for the route that made it alone: others have other tokenizers, and are not sent
-    the reasoning.
+    A count holds only for the route that made it, because other routes have other tokenizers
+    and are not sent the reasoning.
 
     Args:
         boundary: Where the data of the session may go; None: anywhere.
@@ -29,13 +29,13 @@ class Sizing:
         self._boundary = boundary
         self._transcript = transcript
         self._counted: dict[Route, Counted] = {}
-        self._of = transcript.rewritings
+        self._counted_at = transcript.replacements
 
     def needs(self, conversation: Conversation, *, is_own: bool = True) -> Needs | None:
-        """Say what a step needs, where that makes a difference to where it may go.
+        """Return the needs of a step, or None if the plan does not depend on them.
 
         Args:
-            is_own: It begins with what this session said so far.
+            is_own: The conversation begins with the messages of this session.
         """
         plan, boundary = self._middleware.plan, self._boundary
         if boundary is None and (plan is None or not plan.depends_on_needs):
@@ -43,15 +43,15 @@ class Sizing:
         counted = self._known() if is_own else {}
         return Needs.of(conversation, boundary=boundary, counted=counted)
 
-    async def count(self, requests: Requests, route: Route) -> int | None:
-        """Have the provider of *route* count what a step takes there; None where it does not."""
+    async def count(self, requests: StepRequests, route: Route) -> int | None:
+        """Return what the provider of *route* counts for the step; None: it does not count."""
         tokens = await requests.count(route)
         return None if tokens is None else tokens + requests.longest_answer
 
     def answered(self, message: Message) -> None:
-        """Keep what the provider of *message*, the last one, counted before it, if it did.
+        """Record what the provider counted as the input of *message*, the last one.
 
-        What it counted of the answer itself is of no use: most of its reasoning is not sent again.
+        Its count of the answer is no use, because most of the reasoning is not sent again.
         """
         record = message.attempts[-1] if message.attempts else None
         if record is None or record.kind is not None or record.is_estimated:
@@ -61,7 +61,7 @@ class Sizing:
             self._known()[record.route] = Counted(record.input, before)
 
     def _known(self) -> dict[Route, Counted]:
-        """Return what was counted; nothing once other messages stand in place of those."""
-        if self._of != self._transcript.rewritings:
-            self._counted, self._of = {}, self._transcript.rewritings
+        """Return the counts; none once the messages that were counted have been replaced."""
+        if self._counted_at != self._transcript.replacements:
+            self._counted, self._counted_at = {}, self._transcript.replacements
         return self._counted

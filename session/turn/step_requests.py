@@ -1,4 +1,4 @@
-"""The requests of one step: each route's own, sent again as it was, and repaired where refused."""
+"""The requests of one step: one for each route, repaired if the route refuses it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ async def text_of(reply: Reply) -> str:
     return "".join(part.text for part in reply.parts if isinstance(part, Text))
 
 
-class Requests:
-    """What is sent in one step.
+class StepRequests:
+    """Render and send the requests of one step.
 
     Args:
-        conversation: What every attempt goes on with; it does not change while the step lasts.
-        cures: What was cured on each route. It stays so for the session, for it would be refused
-            again; what is cured here is added.
+        conversation: What every attempt goes on with; it does not change during the step.
+        cures: What was cured on each route; what is cured here is added. The cures hold for the
+            whole session, because the route would refuse the same again.
     """
 
     def __init__(self, client: Client, conversation: Conversation, cures: Cures) -> None:
@@ -57,7 +57,7 @@ class Requests:
         return self._client.send(rendering)
 
     async def count(self, route: Route) -> int | None:
-        """Have the provider of *route* count the tokens of the request; None where it does not."""
+        """Return the tokens of the request by the count of *route*'s provider; None: unknown."""
         return await self._client.count(self.render(route))
 
     @property
@@ -66,7 +66,7 @@ class Requests:
         return self._conversation.settings.max_output_tokens or 0
 
     def repair(self, failure: Failure) -> str | None:
-        """Change the request as *failure* says; None where that changes no byte of it."""
+        """Change the request as *failure* asks, and return the change; None: no byte changed."""
         route, cure, refused = failure.route, failure.cure, self._last
         if route is None or cure is None or refused is None:
             return None

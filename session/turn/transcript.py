@@ -25,13 +25,13 @@ class Transcript:
 
     Attributes:
         messages: All of them, in order.
-        rewritings: How often others were put in place of all of them.
+        replacements: How often others were put in place of all of them.
     """
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self.messages: list[Message] = []
-        self.rewritings = 0
+        self.replacements = 0
         self._keys: list[int] = []
         self._is_loaded = False
         self._holds_calls = False
@@ -91,7 +91,7 @@ class Transcript:
             async with self._writing:
                 self._keys = await self.store.replace(messages)
                 self.messages = list(messages)
-        self.rewritings += 1
+        self.replacements += 1
         self._holds_calls = any(message.has_calls for message in messages)
 
     async def close_calls(self, message: Message, *, output: str | None = None) -> None:
@@ -107,7 +107,7 @@ class Transcript:
             closed = replace(part, state="interrupted", output=told, is_error=True)
             await self.change(message, index=index, call=closed)
 
-    def past(self, requested: Route) -> MoveHistory:
+    def history(self, requested: Route) -> MoveHistory:
         """What `movePolicy` asks of the conversation, of which a step for *requested* is to follow.
 
         Where it has to stay is who answered last when that was asked for: a route that is asked

@@ -126,7 +126,7 @@ async def left_behind(turns: int, blocks: list[bytes]) -> int:
     for _ in range(turns):
         await session.turn("Go on.")
         session.transcript.messages.clear()
-        session._ledger._session.records.clear()  # what every attempt took
+        session._state.ledger._session.records.clear()  # what every attempt took
         await session.transcript.replace([])
         await anyio.lowlevel.checkpoint()
     gc.collect()

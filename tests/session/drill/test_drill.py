@@ -14,7 +14,7 @@ from sidestep.session.drill.drill import Drill, list_drills, play
 from sidestep.session.drill.judge import judge, report
 from sidestep.session.drill.timeline import draw
 from sidestep.session.plan.limits import Limits
-from sidestep.session.step import step as engine
+from sidestep.session.step import recovery as engine
 from sidestep.session.step.decision import Decision, StepState, Stop, Swap, decide
 
 NAMES = [drill.name for drill in list_drills()]

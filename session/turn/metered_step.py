@@ -1,0 +1,85 @@
+"""One step over our own client: its requests, its attempts, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from ...provider.client.reply import Reply
+from ...provider.conversation import AttemptRecord, Conversation
+from ...provider.route import Route
+from ..cost.meter import StepMeter
+from ..event import Event, Listener
+from ..step.attempt import Attempt
+from ..step.move_policy import MoveHistory
+from .session_state import SessionState
+from .step_requests import StepRequests
+
+
+class MeteredStep:
+    """A `Step` of the session's engine that sends the requests of one conversation.
+
+    Args:
+        conversation: What every attempt goes on with; it does not change during the step.
+        asked: The route, or the name of a chain.
+        is_own: The conversation begins with the messages of the session.
+        emit: Called with `AttemptCost` after every attempt.
+
+    Attributes:
+        step: The attempts, to iterate over.
+    """
+
+    def __init__(
+        self,
+        state: SessionState,
+        conversation: Conversation,
+        *,
+        asked: str,
+        emit: Callable[[Event], None],
+        journal: Listener | None,
+        is_own: bool = True,
+        deadline: float | None = None,
+        history: MoveHistory | None = None,
+        check_move: Callable[[], Awaitable[str | None]] | None = None,
+        on_event: Listener | None = None,
+    ) -> None:
+        limit = conversation.settings.max_output_tokens
+        self._size = state.size
+        self._requests = StepRequests(state.client, conversation, state.cures)
+        self._meter = StepMeter(state.ledger, max_output_tokens=limit, emit=emit)
+        self.step = state.middleware.step(
+            asked,
+            needs=state.size.needs(conversation, is_own=is_own),
+            deadline=deadline,
+            serves=state.serves,
+            repair=self._requests.repair,
+            before_attempt=self._check_budget if state.ledger.is_limited else None,
+            count=self._count,
+            history=history,
+            check_move=check_move,
+            on_event=on_event,
+            journal=journal,
+        )
+
+    @asynccontextmanager
+    async def reply(self, attempt: Attempt) -> AsyncIterator[Reply]:
+        """Send the request of *attempt*; whatever becomes of the answer is charged."""
+        request = self._requests.render(attempt.route)
+        reply = self._requests.send(request)
+        with self._meter.charging(self.step, attempt, request, reply):
+            async with reply:
+                yield reply
+
+    def close(self) -> tuple[AttemptRecord, ...]:
+        """Return what became of every attempt and what it cost; the budgets list them as well."""
+        return self._meter.close(self.step.attempts)
+
+    def _check_budget(self, route: Route) -> None:
+        try:
+            size = len(self._requests.render(route).content)
+        except Exception:  # noqa: BLE001 - the attempt raises it again, where it is classified
+            size = 0
+        self._meter.check_budget(self.step, route, size)
+
+    async def _count(self, route: Route) -> int | None:
+        return await self._size.count(self._requests, route)

@@ -1,0 +1,233 @@
+"""One turn: the loop of steps, and the tools between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import anyio
+
+from ...provider.conversation import Message, Text
+from ...provider.secret import masked
+from ..deadline import Deadline
+from ..error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
+from ..event import Compacted, Event, Listener, TurnEnded, notify
+from ..journal.journal import Page
+from ..step.attempt import Attempt
+from .broken_answers import BrokenAnswers
+from .metered_step import MeteredStep
+from .reply_reader import ReplyReader
+from .session_state import SessionState
+from .tool_run import ToolRun
+from .transcript import UNSTARTED
+
+_AT_ONCE = 1e-9
+"""Seconds that a step gets whose deadline has passed already; a step refuses 0."""
+_COMPACTIONS = 2
+"""How often one step may make the conversation shorter."""
+
+
+class Turn:
+    """One turn of a session: takes steps until one calls no tool.
+
+    Args:
+        deadline: When the caller wants the turn to end.
+        listener: Called with every event of the turn, beside the session's own listener.
+
+    Attributes:
+        journal: The part of the journal that the turn's events belong to; None: there is none.
+    """
+
+    def __init__(
+        self, state: SessionState, *, deadline: Deadline, listener: Listener | None
+    ) -> None:
+        journal = state.middleware.journal
+        self.journal: Page | None = None if journal is None else journal.page(of_turn=True)
+        self._state = state
+        self._deadline = deadline
+        self._listener = listener
+        self._tools = ToolRun(state.tools, state.transcript, self.emit)
+        self._broken_answers = BrokenAnswers(state.middleware)
+        self._last_break: FallbackUnsafe | None = None
+        self._route = state.route
+        self._text = ""
+        self._attempts: Sequence[Attempt] = ()  # of the step that failed, if one has
+
+    def emit(self, event: Event) -> None:
+        """Hand *event* to the journal and to the listeners."""
+        self._state.emit(event, journal=self.journal, listener=self._listener)
+
+    def emit_aside(self, event: Event, journal: Listener | None) -> None:
+        """Hand *event* of a side call to its part of the *journal*, and to the listeners."""
+        self._state.emit(event, journal=journal, listener=self._listener)
+
+    async def run(self, prompt: str | None) -> TurnEnded:
+        """Answer *prompt*; see `Session.turn`."""
+        state = self._state
+        state.ledger.begin_turn()
+        try:
+            await self._begin(prompt)
+            await self._take_steps_in_time()
+        except BaseException as exc:
+            error = {"class": type(exc).__name__, "message": masked(str(exc))}
+            # An answer that could not be kept is shown all the same.
+            text = self._text if isinstance(exc, StoreError) else ""
+            self.emit(TurnEnded(text, self._route, state.route, error))
+            raise
+        finally:
+            state.ledger.end_turn()
+        ended = TurnEnded(self._text, self._route, state.route)
+        self.emit(ended)
+        return ended
+
+    async def _begin(self, prompt: str | None) -> None:
+        """Keep the prompt, and before the first prompt the instructions."""
+        state, transcript = self._state, self._state.transcript
+        await state.open()
+        if prompt is None and not any(each.role == "user" for each in transcript.messages):
+            raise ValueError("nothing was said so far: give a prompt")
+        if state.system and not transcript.messages:
+            await transcript.append(Message("system", [Text(state.system)]))
+        await self._append_steering()
+        if prompt is not None:
+            await transcript.append(Message("user", [Text(prompt)]))
+
+    async def _append_steering(self) -> bool:
+        """Append what the user said meanwhile; False: nothing."""
+        steering = self._state.steering
+        had_any = bool(steering)
+        while steering:
+            await self._state.transcript.append(Message("user", [Text(steering[0])]))
+            del steering[0]
+        return had_any
+
+    async def _take_steps_in_time(self) -> None:
+        """Take the steps of the turn; the time of its budget ends them as a deadline would."""
+        state, given = self._state, self._deadline
+        self._deadline = given.or_earlier(state.ledger.ends_at)
+        try:
+            await self._take_steps()
+        except TimeoutError as error:
+            why = None if self._deadline is given else state.ledger.overrun()
+            if why is None:
+                raise
+            raise BudgetExceeded(
+                f"{why}: raise it, or ask for less", requested=state.route, attempts=self._attempts
+            ) from error
+
+    async def _take_steps(self) -> None:
+        """Take steps until one calls no tool and the user has said nothing since."""
+        state = self._state
+        for _ in range(state.max_steps):
+            message = await self._step_that_fits()
+            had_calls = message.has_calls
+            await self._run_calls(message)
+            await self._pause()
+            if not await self._append_steering() and not had_calls:
+                return
+        raise BudgetExceeded(
+            f"the turn has taken {state.max_steps} steps and still calls tools: raise "
+            "`max_steps`, or say what is missing",
+            requested=state.route,
+            attempts=(),
+        )
+
+    async def _pause(self) -> None:
+        """Wait before the next step if an answer broke off after a tool had run.
+
+        Raises:
+            FallbackUnsafe: No further answer may break off.
+        """
+        last_break, self._last_break = self._last_break, None
+        if last_break is None:
+            self._broken_answers.reset()
+            return
+        seconds = self._broken_answers.wait_after(last_break, self._state.asked)
+        if seconds is None:
+            raise last_break
+        if (left := self._deadline.cap(seconds)) > 0:
+            await self._state.middleware.clock.sleep(left)
+
+    async def _run_calls(self, message: Message) -> None:
+        try:
+            with self._deadline.scope() as scope:
+                await self._tools.run_all(message)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._state.transcript.close_calls(message, output=UNSTARTED)
+        if scope.cancelled_caught:
+            raise TimeoutError("the turn's deadline has passed while its tools ran")
+
+    async def _step_that_fits(self) -> Message:
+        """Take a step; if the conversation is too long, make it shorter and try again."""
+        state = self._state
+        for _ in range(_COMPACTIONS):
+            try:
+                return await self._step()
+            except ContextOverflow:
+                if state.compact is None:
+                    raise
+                before = len(state.transcript.messages)
+                if not await state.compact():
+                    raise
+                self.emit(Compacted(before, len(state.transcript.messages)))
+        return await self._step()
+
+    async def _step(self) -> Message:
+        """Return the answer to the conversation; the conversation holds it by then."""
+        state = self._state
+        state.ask_for(state.asked)  # may be another route by now, if the configuration changed
+        message = Message("assistant", [], route=state.route, requested=state.route)
+        metered = self._metered_step()
+        reader = ReplyReader(message, state.transcript, self._tools if state.eager else None)
+        try:
+            async for attempt in metered.step:
+                async with attempt, metered.reply(attempt) as reply:
+                    await reader.read(reply, attempt, self.emit)
+        except BaseException as exc:
+            message.attempts = metered.close()
+            with anyio.CancelScope(shield=True), suppress(StoreError):
+                await reader.keep_failed()
+            if isinstance(exc, FallbackUnsafe) and reader.has_run:
+                self._route, self._last_break = message.route or state.route, exc
+                return message  # the next step sees the results of the tools
+            self._route, self._attempts = state.route, metered.step.attempts
+            raise
+        message.route = self._route = metered.step.route
+        message.attempts = metered.close()
+        self._attempts = ()
+        self._text = "".join(part.text for part in message.parts if isinstance(part, Text))
+        await reader.keep()
+        state.size.answered(message)
+        return message
+
+    def _metered_step(self) -> MeteredStep:
+        state = self._state
+        messages = list(state.transcript.messages)
+        left = self._deadline.left()
+        return MeteredStep(
+            state,
+            replace(state.conversation, messages=messages),
+            asked=state.asked,
+            emit=self.emit,
+            journal=self.journal,
+            deadline=None if left is None else max(left, _AT_ONCE),
+            history=state.transcript.history(state.route),
+            check_move=self._check_store,
+            on_event=state.on_event if self._listener is None else self._hear,
+        )
+
+    def _hear(self, event: Event) -> None:
+        """Hand an event of a step, which the journal has already, to the listeners."""
+        for listener in (self._state.on_event, self._listener):
+            if listener is not None:
+                notify(listener, event)
+
+    async def _check_store(self) -> str | None:
+        """Return why the conversation cannot be moved: the store could not be read again."""
+        try:
+            await self._state.transcript.store.check()
+        except StoreError as error:
+            return f"the session's store cannot be read ({error})"
+        return None
