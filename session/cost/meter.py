@@ -13,7 +13,7 @@ from ..error import BudgetExceeded
 from ..event import Spent
 from ..plan.needs import CHARACTERS_PER_TOKEN
 from ..step.step_error import summarize_attempts
-from .ledger import Amount
+from .account import Amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -13,7 +13,7 @@ from typing import Self
 
 from ...provider.catalog.catalog import Provider
 from ...provider.classify.exception import classify_exception
-from ...provider.error import ConfigError
+from ...provider.error import ConfigError, ProviderError
 from ...provider.failure import Failure, FailureKind
 from ...provider.route import Route
 from ..argument import checked_deadline
@@ -251,6 +251,8 @@ class Sidestep:
         named = self._named_by_agent(exc)
         if isinstance(named, Failure):
             failure = replace(named)
+        elif isinstance(exc, ProviderError):
+            failure = replace(exc.failure)  # classified already
         else:
             provider = self._active.providers.get(route.provider)
             failure = classify_exception(exc, route=route, provider=provider, now=time.time())

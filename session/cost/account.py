@@ -1,0 +1,108 @@
+"""What one turn, or one session, has spent of its budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from ...provider.conversation import AttemptRecord
+from ...provider.route import Route
+from .budget import Budget
+
+
+@dataclass(slots=True)
+class Amount:
+    """What attempts take of a budget, but for time."""
+
+    attempts: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    money: float = 0.0
+
+    def add(self, other: Amount, sign: int = 1) -> None:
+        """Add *other*, or with -1 take it away."""
+        self.attempts += sign * other.attempts
+        self.input_tokens += sign * other.input_tokens
+        self.output_tokens += sign * other.output_tokens
+        self.money += sign * other.money
+
+
+class Account:
+    """What one turn, or the session, has spent of its budget.
+
+    Args:
+        name: How the budget is called where it is set.
+
+    Attributes:
+        spent: What was settled.
+        held: What attempts under way may take.
+        records: The attempts of steps that have ended.
+    """
+
+    def __init__(self, whose: str, name: str, budget: Budget | None) -> None:
+        self.budget = budget or Budget()
+        self.spent = Amount()
+        self.held = Amount()
+        self.records: list[AttemptRecord] = []
+        self._whose = whose
+        self._name = name
+        self._seconds = 0.0
+        self._started_at: float | None = None
+
+    def begin(self, now: float) -> None:
+        """Count time from *now*."""
+        self._started_at = now
+
+    def end(self, now: float) -> None:
+        """Count time no further."""
+        self._seconds, self._started_at = self._lasted(now), None
+
+    def resume(self, records: Iterable[AttemptRecord], moneys: Iterable[float | None]) -> None:
+        """Take over what earlier runs spent; of their time only that of attempts is known."""
+        for record, money in zip(records, moneys, strict=True):
+            self.records.append(record)
+            self.spent.add(Amount(1, record.input or 0, record.output or 0, money or 0.0))
+            self._seconds += record.seconds + record.waited
+
+    @property
+    def ends_at(self) -> float | None:
+        """When its time is up, while that is counted; None: never."""
+        if self.budget.seconds is None or self._started_at is None:
+            return None
+        return self._started_at + self.budget.seconds - self._seconds
+
+    def overrun(self, now: float) -> str | None:
+        """Say that the time is up; None: it is not."""
+        limit = self.budget.seconds
+        if limit is None or (lasted := self._lasted(now)) < limit:
+            return None
+        return f"the {self._whose} has lasted {lasted:.1f} of {limit:g} s (`{self._name}.seconds`)"
+
+    def refusal(self, route: Route, asked: Amount, now: float) -> str | None:
+        """Say why an attempt on *route* that may take *asked* would break a limit; None: none."""
+        for unit in ("attempts", "input_tokens", "output_tokens", "money"):
+            limit = getattr(self.budget, unit)
+            if limit is None:
+                continue
+            taken = getattr(self.spent, unit) + getattr(self.held, unit)
+            more = getattr(asked, unit)
+            if taken >= limit or taken + more > limit:
+                spent = (
+                    f"the {self._whose} has spent {_amount(unit, taken)} of {_amount(unit, limit)}"
+                )
+                need = f", and an attempt on {route} may take {_amount(unit, more)} more"
+                needs = "" if unit == "attempts" or not more else need
+                return f"{spent} (`{self._name}.{unit}`){needs}"
+        return self.overrun(now)
+
+    def _lasted(self, now: float) -> float:
+        return self._seconds + (0.0 if self._started_at is None else now - self._started_at)
+
+
+def _amount(unit: str, amount: float) -> str:
+    if unit == "money":
+        is_small = 0 < amount < 0.01
+        return f"${Decimal(f'{amount:.2e}'):f}" if is_small else f"${amount:.4f}"
+    name = unit.replace("_", " ")
+    return f"{amount:,} {name if amount != 1 else name[:-1]}"
