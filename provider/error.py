@@ -59,6 +59,10 @@ class ConfigError(SidestepError):
         super().__init__(masked(message))
 
 
+class InstallError(SidestepError):
+    """A file that sidestep brings is not where it is installed; the message says which."""
+
+
 class ProviderError(SidestepError):
     """One attempt failed at a provider.
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, assert_never
 
 from ..catalog.vendor import vendor_named, vendor_of
 
@@ -16,34 +15,8 @@ if TYPE_CHECKING:
     from ..fact import Facts
     from ..wire_name import Wire
 
-# Where each table stands: its file after ``fact_``, and its name there.
-_OF_PROVIDER: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "anthropic": ("anthropic", "ANTHROPIC"),
-        "openai": ("openai", "OPENAI"),
-        "openrouter": ("openrouter", "OPENROUTER"),
-        "gemini": ("gemini", "GEMINI"),
-        "groq": ("chat_vendors", "GROQ"),
-        "cerebras": ("chat_vendors", "CEREBRAS"),
-        "mistral": ("chat_vendors", "MISTRAL"),
-        "deepseek": ("chat_vendors", "DEEPSEEK"),
-        "moonshot": ("chat_vendors", "MOONSHOT"),
-        "zai": ("zai", "ZAI"),
-        "minimax": ("minimax", "MINIMAX"),
-        "bedrock": ("bedrock", "BEDROCK"),
-    }
-)
-_OF_WIRE: Mapping[Wire, tuple[str, str]] = MappingProxyType(
-    {
-        "anthropic": ("anthropic", "ANTHROPIC"),
-        "openai-chat": ("openai", "CHAT"),
-        "openai-responses": ("openai", "CHAT"),
-        "gemini": ("gemini", "GEMINI"),
-    }
-)
-# Those of them that serve Claude as well, and pass on its errors as they are.
+# Those that serve Claude as well, and pass on its errors as they are.
 _HOSTS = frozenset({"azure", "google", "google vertex", "amazon bedrock"})
-_OF_THE_UNKNOWN = ("generic", "GENERIC")
 
 # The names by which aggregators call the provider behind them.
 _UPSTREAM: Mapping[str, str] = MappingProxyType(
@@ -75,19 +48,64 @@ def tables_of_upstream(name: str, wire: Wire) -> tuple[Facts, ...]:
     """Return what is known of the provider that an aggregator calls *name*."""
     plain = name.casefold().strip()
     tables = _tables(_UPSTREAM.get(plain, plain), wire)
-    return (*tables, _table(*_OF_WIRE["anthropic"])) if plain in _HOSTS else tables
+    return (*tables, _of_wire("anthropic")) if plain in _HOSTS else tables
 
 
 @cache
 def _tables(name: str, wire: Wire) -> tuple[Facts, ...]:
-    places = [_OF_PROVIDER[name]] if name in _OF_PROVIDER else []
-    if not places and wire in {"openai-chat", "openai-responses"}:
-        places.append(_OF_THE_UNKNOWN)
-    places += [place for place in [_OF_WIRE[wire]] if place not in places]
-    return tuple(_table(*place) for place in places)
+    own = _of_provider(name)
+    if own is None and wire in {"openai-chat", "openai-responses"}:
+        from .facts.generic import GENERIC
+
+        own = GENERIC
+    shared = _of_wire(wire)
+    return (shared,) if own is None or own is shared else (own, shared)
 
 
-def _table(file: str, name: str) -> Facts:
-    module: Any = import_module(f".facts.{file}", __package__)
-    table: Facts = getattr(module, name)
-    return table
+# Each import below is a statement because tools that freeze an application read those.
+
+
+def _of_wire(wire: Wire) -> Facts:
+    """Return what holds for whoever speaks *wire*."""
+    match wire:
+        case "anthropic":
+            from .facts.anthropic import ANTHROPIC as TABLE
+        case "openai-chat" | "openai-responses":
+            from .facts.openai import CHAT as TABLE
+        case "gemini":
+            from .facts.gemini import GEMINI as TABLE
+        case _:
+            assert_never(wire)
+    return TABLE
+
+
+def _of_provider(name: str) -> Facts | None:
+    """Return what is known of the provider called *name*; None if it has no table."""
+    match name:
+        case "anthropic":
+            from .facts.anthropic import ANTHROPIC as TABLE
+        case "openai":
+            from .facts.openai import OPENAI as TABLE
+        case "openrouter":
+            from .facts.openrouter import OPENROUTER as TABLE
+        case "gemini":
+            from .facts.gemini import GEMINI as TABLE
+        case "groq":
+            from .facts.chat_vendors import GROQ as TABLE
+        case "cerebras":
+            from .facts.chat_vendors import CEREBRAS as TABLE
+        case "mistral":
+            from .facts.chat_vendors import MISTRAL as TABLE
+        case "deepseek":
+            from .facts.chat_vendors import DEEPSEEK as TABLE
+        case "moonshot":
+            from .facts.chat_vendors import MOONSHOT as TABLE
+        case "zai":
+            from .facts.zai import ZAI as TABLE
+        case "minimax":
+            from .facts.minimax import MINIMAX as TABLE
+        case "bedrock":
+            from .facts.bedrock import BEDROCK as TABLE
+        case _:
+            return None
+    return TABLE

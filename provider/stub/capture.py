@@ -7,10 +7,10 @@ import difflib
 import json
 import re
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from ..error import ConfigError
+from ..package_data import package_data
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -39,11 +39,7 @@ class Capture:
 
 def capture_names() -> list[str]:
     """List the names of all captures that the package carries."""
-    return sorted(
-        entry.name.removesuffix(".json")
-        for entry in _folder().iterdir()
-        if entry.name.endswith(".json")
-    )
+    return list(_captures())
 
 
 def load_capture(name: str) -> Capture:
@@ -52,13 +48,12 @@ def load_capture(name: str) -> Capture:
     Raises:
         ConfigError: There is none of that name.
     """
-    names = capture_names()
-    if name not in names:
-        near = ", ".join(map(repr, difflib.get_close_matches(name, names, n=3, cutoff=0.5)))
+    captures = _captures()
+    if name not in captures:
+        near = ", ".join(map(repr, difflib.get_close_matches(name, captures, n=3, cutoff=0.5)))
         hint = f"did you mean {near}?" if near else "see fixtures/captures for the names"
         raise ConfigError(f"there is no capture {name!r}: {hint}")
-    text = (_folder() / f"{name}.json").read_text(encoding="utf-8")
-    record = json.loads(text)
+    record = json.loads(captures[name].read_text(encoding="utf-8"))
     return Capture(
         name=name,
         status=record["status"],
@@ -71,9 +66,8 @@ def load_capture(name: str) -> Capture:
     )
 
 
-def _folder() -> Traversable:
-    """Where the captures are, in a checkout as in an installed wheel."""
-    return files(__name__.partition(".")[0]) / "fixtures" / "captures"
+def _captures() -> dict[str, Traversable]:
+    return package_data("captures", ".json")
 
 
 def _pieces(body: str, chunks: list[str] | None) -> tuple[bytes, ...]:

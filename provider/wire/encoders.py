@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, assert_never
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from ..wire_name import Wire
     from .protocol import Adapter
-
-FILES: Mapping[Wire, str] = MappingProxyType(
-    {
-        "anthropic": "anthropic.encode",
-        "openai-chat": "openai_chat.encode",
-        "openai-responses": "openai_responses.encode",
-        "gemini": "gemini.encode",
-    }
-)
 
 
 @cache
 def adapter_of(wire: Wire) -> Adapter:
-    """Return what spells a request in *wire*."""
-    module: Any = import_module(f".{FILES[wire]}", __package__)
-    adapter: Adapter = module
-    return adapter
+    """Return what spells a request in *wire*.
+
+    Each import is a statement because tools that freeze an application read those.
+    """
+    match wire:
+        case "anthropic":
+            from .anthropic import encode as anthropic
+
+            return anthropic
+        case "openai-chat":
+            from .openai_chat import encode as openai_chat
+
+            return openai_chat
+        case "openai-responses":
+            from .openai_responses import encode as openai_responses
+
+            return openai_responses
+        case "gemini":
+            from .gemini import encode as gemini
+
+            return gemini
+    assert_never(wire)

@@ -14,7 +14,7 @@ import anyio
 import click
 
 from ... import __version__
-from ...provider.error import ConfigError
+from ...provider.error import ConfigError, InstallError
 from ...provider.secret import masked
 from . import signals as interrupt
 from .option import Place, RouteName, Seconds, budget_option
@@ -376,6 +376,17 @@ def _tell(error: click.ClickException) -> None:
     click.echo(masked(told.getvalue()), err=True, nl=False)
 
 
+def _tell_of_file(error: OSError) -> None:
+    """Print what happened to a file; the error names the file unless it is our output."""
+    if error.filename is not None:
+        click.echo(masked(f"Error: {error.filename!r}: {error.strerror}"), err=True)
+        return
+    if not isinstance(error, BrokenPipeError):
+        click.echo(f"Error: the output cannot be written ({error.strerror})", err=True)
+    # Nothing may be written at exit either.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
 def main() -> None:
     """Run the command, and exit."""
     try:
@@ -390,10 +401,10 @@ def main() -> None:
     except ConfigError as error:
         click.echo(f"Error: {error}", err=True)
         code = EXIT_USAGE
+    except InstallError as error:
+        click.echo(f"Error: {error}", err=True)
+        code = EXIT_FAILED
     except OSError as error:
-        if not isinstance(error, BrokenPipeError):
-            click.echo(f"Error: the output cannot be written ({error.strerror})", err=True)
-        # Nothing may be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _tell_of_file(error)
         code = EXIT_FAILED
     sys.exit(code if isinstance(code, int) else 0)

@@ -8,7 +8,6 @@ import re
 import time
 import tomllib
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 from urllib.parse import unquote
@@ -22,6 +21,7 @@ from ...provider.catalog.catalog import config_error
 from ...provider.client.client import Client
 from ...provider.conversation import Effort
 from ...provider.error import ConfigError
+from ...provider.package_data import package_data
 from ...provider.route import Route
 from ...provider.stub.scenario import Scenario
 from ...provider.stub.server import Stub
@@ -45,8 +45,6 @@ TIME_SCALE = 0.02
 
 _PLACE = re.compile(r"\$\{STUB\}(?=(?:/(?P<provider>[^/\s\"']+))?)")
 """Where a variable names the stub, and which of its providers."""
-
-_SHIPPED = files(__name__.partition(".")[0]) / "fixtures" / "drills"
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -230,11 +228,7 @@ def list_drills() -> list[Drill]:
 
 
 def _shipped() -> dict[str, Traversable]:
-    return {
-        path.name.removesuffix(".toml"): path
-        for path in sorted(_SHIPPED.iterdir(), key=lambda path: path.name)
-        if path.name.endswith(".toml")
-    }
+    return package_data("drills", ".toml")
 
 
 @dataclass(frozen=True, slots=True)
