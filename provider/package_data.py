@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 from .error import InstallError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
 _PACKAGE = __name__.partition(".")[0]
+_PLACES = (
+    files(_PACKAGE) / "fixtures",
+    # In an editable install of a checkout without symbolic links, only our modules are found.
+    files(f"{_PACKAGE}.provider") / ".." / "fixtures",
+)
 
 
 def package_data(folder: str, suffix: str) -> dict[str, Traversable]:
@@ -20,7 +24,7 @@ def package_data(folder: str, suffix: str) -> dict[str, Traversable]:
     Raises:
         InstallError: There is none.
     """
-    for place in _places():
+    for place in _PLACES:
         if (place / folder).is_dir():
             entries = sorted((place / folder).iterdir(), key=lambda entry: entry.name)
             found = [entry for entry in entries if entry.name.endswith(suffix)]
@@ -31,16 +35,3 @@ def package_data(folder: str, suffix: str) -> dict[str, Traversable]:
         f"the installation is missing: install {_PACKAGE} again; to freeze an application, collect "
         f"its data as well, with PyInstaller by `--collect-data {_PACKAGE}`"
     )
-
-
-def _places() -> Iterator[Traversable]:
-    """Go through where ``fixtures`` may be.
-
-    An editable install of a checkout without symbolic links has it elsewhere, and only the import
-    system knows where.
-    """
-    yield files(_PACKAGE) / "fixtures"
-    try:
-        yield files(f"{_PACKAGE}.fixtures")
-    except ModuleNotFoundError:
-        return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -13,17 +15,52 @@ import pytest
 import sidestep
 
 ROOT = Path(__file__).parents[1]
+PLACES = {
+    "sidestep": ".src/sidestep",
+    "sidestep.session": "session",
+    "sidestep.provider": "provider",
+}
+
+
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
 
 
 def test_the_packages_named_are_the_folders_that_hold_python() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    """A new folder is built only if `packages` names it; its place follows from its parent's."""
     folders = {
-        ".".join(path.parent.relative_to(ROOT / ".src").parts)
-        for folder in ("", "session", "provider")
-        for path in (ROOT / ".src" / "sidestep" / folder).rglob("*.py")
+        ".".join((*package.split("."), *Path(folder).relative_to(ROOT / place).parts))
+        for package, place in PLACES.items()
+        # No link is followed, and in some copies of the repository there is none.
+        for folder, _, files in os.walk(ROOT / place)
+        if any(name.endswith(".py") for name in files)
     }
 
-    assert set(settings["packages"]) == folders
+    assert set(SETTINGS["packages"]) == {*folders, "sidestep.fixtures"}
+
+
+@pytest.mark.parametrize("package", PLACES)
+def test_a_package_is_built_from_its_real_folder(package: str) -> None:
+    """A ZIP archive of the repository has no links, nor has a checkout on Windows."""
+    places = SETTINGS["package-dir"]
+
+    assert places.get(package, f"{places['']}/{package}") == PLACES[package]
+
+
+@pytest.mark.parametrize("package", SETTINGS["package-data"])
+def test_every_pattern_of_data_finds_files(package: str) -> None:
+    place = ROOT / (PLACES | {"sidestep.fixtures": "fixtures"})[package]
+
+    assert all(list(place.glob(pattern)) for pattern in SETTINGS["package-data"][package])
+
+
+@pytest.mark.parametrize("place", ["session", "provider"])
+def test_no_module_is_imported_by_a_computed_name(place: str) -> None:
+    """What freezes an application does not find such a module."""
+    computed = re.compile(r"import_module\(|__import__\(")
+
+    assert [
+        path for path in (ROOT / place).rglob("*.py") if computed.search(path.read_text("utf-8"))
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["session", "provider", "fixtures"])
