@@ -60,9 +60,10 @@ class Run:
 
 @dataclass
 class Sandbox:
-    """A folder and the variables in which the agent runs."""
+    """A folder and the variables in which the agent runs, and how it is started."""
 
     folder: Path
+    agent: tuple[str, ...] = (sys.executable, str(AGENT))
     variables: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -78,7 +79,7 @@ class Sandbox:
         scenario = self.folder / "scenario.json"
         scenario.write_text(json.dumps({"answers": answers}))
         self.workspace.mkdir()
-        command = [sys.executable, str(AGENT), "Mend it.", "--model", model]
+        command = [*self.agent, "Mend it.", "--model", model]
         with stub(scenario) as url:
             ran = subprocess.run(
                 [*command, "--workspace", str(self.workspace)],

@@ -12,7 +12,7 @@ from .environment import Copies
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
-NEEDED = ("PyInstaller", "mypy", "pip", "pyrefly", "pyright", "ty")
+NEEDED = ("build", "mypy", "pip", "pyrefly", "pyright", "ty")
 MISSING = [name for name in NEEDED if find_spec(name) is None]
 
 collect_ignore_glob = ["test_*.py"] if MISSING else []

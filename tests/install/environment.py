@@ -84,7 +84,7 @@ class Copies:
     def _packages(self, way: str) -> tuple[str | Path, ...]:
         match way:
             case "wheel":
-                return (self.wheel,)
+                return (self.wheel, "pyinstaller")
             case "sdist":
                 return (f"{self.sdist}[test]",)
             case "ZIP archive":
@@ -106,8 +106,8 @@ class Copies:
     @cached_property
     def sdist(self) -> Path:
         """The source distribution, unpacked."""
-        builder = Environment(self.folder / "environments" / "builder", ("build",))
-        builder.run("python", "-m", "build", "-q", "-s", "-o", self.folder, self.with_links)
+        command = (sys.executable, "-m", "build", "--sdist", "--outdir", self.folder)
+        run(*command, self.with_links, cwd=self.folder)
         packed = next(self.folder.glob("*.tar.gz"))
         shutil.unpack_archive(packed, self.folder / "sdist", filter="data")
         return next((self.folder / "sdist").iterdir())
