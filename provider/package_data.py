@@ -32,6 +32,6 @@ def package_data(folder: str, suffix: str) -> dict[str, Traversable]:
                 return {entry.name.removesuffix(suffix): entry for entry in found}
     raise InstallError(
         f"{_PACKAGE}/fixtures/{folder} has no *{suffix} in {str(files(_PACKAGE))!r}, so a part of "
-        f"the installation is missing: install {_PACKAGE} again; to freeze an application, collect "
-        f"its data as well, with PyInstaller by `--collect-data {_PACKAGE}`"
+        f"the installation is missing: install {_PACKAGE} again. A frozen application is built "
+        f"with these data by PyInstaller's `--collect-data {_PACKAGE}`"
     )

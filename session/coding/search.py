@@ -212,6 +212,9 @@ def _globs(glob: str | None) -> tuple[str, ...]:
 
 async def _search(order: dict[str, object], batches: Iterator[bytes], found: _Found) -> None:
     """Let a process of its own search, and end it whatever happens."""
+    # There, our interpreter is the application: it would be started a second time.
+    if getattr(sys, "frozen", False):
+        raise ValueError("a frozen application cannot search: run a program that does, as `grep`")
     command = [sys.executable, "-I", str(Path(__file__).with_name("search_process.py"))]
     with anyio.CancelScope(shield=True) as scope:
         process = await anyio.open_process(command, stderr=subprocess.DEVNULL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -378,6 +379,29 @@ async def test_many_hits_end(root: Path, find: SearchTools) -> None:
 
     assert len(lines) == MOST_HITS + 1
     assert lines[-1].startswith(f"[stopped after {MOST_HITS} lines")
+
+
+async def test_a_frozen_application_is_not_started_again_to_search(
+    root: Path, find: SearchTools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What freezes an application makes it `sys.executable`."""
+    (root / "a.txt").write_text("a")
+    started = root / "started"
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(sys, "executable", program(root, f"touch {started}"))
+
+    with pytest.raises(ValueError, match="frozen application"):
+        await find.search("a")
+
+    assert not started.exists()
+
+
+def program(folder: Path, command: str) -> str:
+    """Write a program that runs *command* of the shell, and return its path."""
+    path = folder / "program"
+    path.write_text(f"#!/bin/sh\n{command}\n")
+    path.chmod(0o755)
+    return str(path)
 
 
 async def test_a_long_line_is_searched_at_its_start_only(root: Path, find: SearchTools) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +17,9 @@ from typing import Any
 
 import httpx
 import pytest
+
+import sidestep
+from sidestep.session import cli
 
 PRIMARY, SIBLING = "openrouter/anthropic/claude-sonnet-5", "anthropic/claude-sonnet-5"
 MAP = {"fallbackModelsByModel": {PRIMARY: SIBLING}, "maxUpstreamRetryAttempts": 0}
@@ -555,6 +560,44 @@ def test_a_full_disk_is_named(command: str) -> None:
 
     assert ran.returncode == 1
     assert ran.stderr == "Error: the output cannot be written (No space left on device)\n"
+
+
+@pytest.mark.parametrize("command", ["drill", "drill --all", "stub --port 0 --scenario reset"])
+@pytest.mark.parametrize("is_empty", [False, True], ids=["no folder", "an empty folder"])
+def test_data_of_the_package_that_is_missing_is_named(
+    tmp_path: Path, command: str, is_empty: bool
+) -> None:
+    """So it is in a copy that broke off, and in a frozen application."""
+    copy = tmp_path / "sidestep"
+    shutil.copytree(
+        Path(sidestep.__file__).parent, copy, ignore=shutil.ignore_patterns("fixtures", "*.pyc")
+    )
+    if is_empty:
+        (copy / "fixtures" / "drills").mkdir(parents=True)
+
+    ran = run(*command.split(), cwd=tmp_path, PYTHONPATH=str(tmp_path))
+
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"Error: sidestep/fixtures/drills has no *.toml in {str(copy)!r}")
+    assert "install sidestep again" in ran.stderr
+
+
+@pytest.mark.parametrize("name", [None, "/lib/cacert.pem"], ids=["the output", "another file"])
+def test_only_the_output_is_called_so(
+    name: str | None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(**_: object) -> None:
+        raise OSError(errno.ENOENT, "No such file or directory", name)
+
+    monkeypatch.setattr(cli.cli, "main", broken)
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+
+    told = "the output cannot be written (No such" if name is None else f"{name!r}: No such file"
+    assert ended.value.code == 1
+    assert capfd.readouterr().err.startswith(f"Error: {told}")
 
 
 def test_a_prompt_can_come_from_stdin(tmp_path: Path) -> None:
