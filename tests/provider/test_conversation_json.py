@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,10 +27,8 @@ from sidestep.provider.json_value import write_json
 
 from .conversations import conversations, target
 
-FILES = {
-    file.name: file.read_text("utf-8")
-    for file in sorted(files("sidestep").joinpath("fixtures/conversations").iterdir(), key=str)
-}
+CONVERSATIONS = Path(__file__).parents[2] / "fixtures" / "conversations"
+FILES = {file.name: file.read_text("utf-8") for file in sorted(CONVERSATIONS.iterdir(), key=str)}
 
 
 def written(conversation: Conversation) -> list[dict[str, Any]]:
