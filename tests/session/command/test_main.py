@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 import sidestep
-from sidestep.session import cli
+from sidestep.session.command import main as cli
 
 PRIMARY, SIBLING = "openrouter/anthropic/claude-sonnet-5", "anthropic/claude-sonnet-5"
 MAP = {"fallbackModelsByModel": {PRIMARY: SIBLING}, "maxUpstreamRetryAttempts": 0}
