@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
+from pydantic import FiniteFloat, PositiveInt
 
 from sidestep import ConfigError, Route
 from sidestep.provider.catalog.catalog import catalog
@@ -25,6 +27,7 @@ from sidestep.provider.handover.target import target_of
 from sidestep.provider.handover.tool_result import UNSAID
 from sidestep.provider.json_value import write_json
 
+from ..other_words import pydantic_says
 from .conversations import conversations, target
 
 CONVERSATIONS = Path(__file__).parents[2] / "fixtures" / "conversations"
@@ -100,11 +103,17 @@ def setting(**fields: Any) -> str:
     return json.dumps({"messages": [], "settings": fields})
 
 
+def it_should(kind: Any, value: object) -> str:
+    return pydantic_says(kind, value).replace("Input should", "it should")
+
+
+STATES = Literal["pending", "running", "completed", "error", "interrupted"]
+EFFORTS = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 AT = "messages[0].parts[0]"
 BAD = [
     pytest.param("[]", "a conversation is an object: give it `messages`", id="a list"),
     pytest.param("{}", "messages is missing: write it", id="no messages"),
-    pytest.param('{"messages": 1}', "messages is wrong: it should be a valid list", id="a number"),
+    pytest.param('{"messages": 1}', f"messages is wrong: {it_should(list, 1)}", id="a number"),
     pytest.param(
         '{"messages": ["Hi."]}', "messages[0] is wrong: it should be an object", id="text"
     ),
@@ -115,11 +124,11 @@ BAD = [
         '{"messages": [{"role": "user"}]}', "messages[0].parts is missing: write it", id="no parts"
     ),
     pytest.param(
-        message(parts="Hi."), "messages[0].parts is wrong: it should be a valid list", id="a string"
+        message(parts="Hi."), f"messages[0].parts is wrong: {it_should(list, 1)}", id="a string"
     ),
     pytest.param(
         message(role="tool"),
-        "messages[0].role is wrong: it should be 'system', 'user' or 'assistant'",
+        f"messages[0].role is wrong: {it_should(Literal['system', 'user', 'assistant'], 'tool')}",
         id="role",
     ),
     pytest.param(
@@ -140,7 +149,7 @@ BAD = [
         id="type",
     ),
     pytest.param(part(), f"{AT}.text is missing: write it", id="no text"),
-    pytest.param(part(text=1), f"{AT}.text is wrong: it should be a valid string", id="no string"),
+    pytest.param(part(text=1), f"{AT}.text is wrong: {it_should(str, 1)}", id="no string"),
     pytest.param(part(text="", x=1), f"{AT}.x is not known: leave it out", id="a field too many"),
     pytest.param(
         part("image", media_type="image/png"), f"{AT}.data is missing: write it", id="no data"
@@ -153,8 +162,7 @@ BAD = [
     pytest.param(call(input=[]), f"{AT}.input is wrong: it should be an object", id="input"),
     pytest.param(
         call(state="done"),
-        f"{AT}.state is wrong: it should be 'pending', 'running', 'completed', 'error' or "
-        "'interrupted'",
+        f"{AT}.state is wrong: {it_should(STATES, 'done')}",
         id="state",
     ),
     pytest.param(
@@ -182,23 +190,22 @@ BAD = [
     ),
     pytest.param(
         setting(reasoning="much"),
-        "settings.reasoning is wrong: it should be 'none', 'minimal', 'low', 'medium', 'high', "
-        "'xhigh' or 'max'",
+        f"settings.reasoning is wrong: {it_should(EFFORTS, 'much')}",
         id="reasoning",
     ),
     pytest.param(
         setting(max_output_tokens=0),
-        "settings.max_output_tokens is wrong: it should be greater than 0",
+        f"settings.max_output_tokens is wrong: {it_should(PositiveInt, 0)}",
         id="no tokens",
     ),
     pytest.param(
         setting(temperature=float("nan")),
-        "settings.temperature is wrong: it should be a finite number",
+        f"settings.temperature is wrong: {it_should(FiniteFloat, math.nan)}",
         id="temperature",
     ),
     pytest.param(
         setting(temperature="1"),
-        "settings.temperature is wrong: it should be a valid number",
+        f"settings.temperature is wrong: {it_should(float, '1')}",
         id="a number in a string",
     ),
 ]

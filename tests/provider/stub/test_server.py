@@ -739,7 +739,8 @@ async def test_a_client_may_leave_before_it_has_said_anything() -> None:
 async def test_a_body_above_the_limit_of_the_provider_is_too_large() -> None:
     """Source: platform.claude.com/docs/en/api/errors."""
     async with Stub() as stub, client(stub) as http:
-        response = await http.post(PATHS["anthropic"], content=b" " * (33 * 1024 * 1024))
+        content = b" " * (33 * 1024 * 1024)
+        response = await http.post(PATHS["anthropic"], content=content, timeout=60)
 
     assert response.status_code == 413
     assert response.json()["error"]["type"] == "request_too_large"

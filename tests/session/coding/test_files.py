@@ -19,6 +19,8 @@ from sidestep.session.coding.search import MOST_HITS, MOST_LISTED, SearchTools
 from sidestep.session.coding.tools import coding_tools
 from sidestep.session.coding.workspace import Workspace
 
+from ...other_words import NAME_TOO_LONG, NOT_A_DIRECTORY
+
 pytestmark = pytest.mark.anyio
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -158,8 +160,8 @@ async def test_a_file_is_written_with_its_folders(root: Path, files: FileTools) 
         pytest.param("leak", "x", "leads out", id="a link out"),
         pytest.param("../new", "x", "leads out", id="up"),
         pytest.param("folder", "x", "is a folder", id="a folder"),
-        pytest.param("file/new", "x", "Not a directory", id="below a file"),
-        pytest.param("n" * 300, "x", "too long", id="a name too long"),
+        pytest.param("file/new", "x", NOT_A_DIRECTORY, id="below a file"),
+        pytest.param("n" * 300, "x", NAME_TOO_LONG, id="a name too long"),
         pytest.param("f", "\ud800", "lone surrogate", id="half a character"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -11,6 +12,8 @@ import pytest
 
 from sidestep import ConfigError
 from sidestep.session.coding.workspace import Workspace, visible
+
+from ...other_words import NO_ROOM
 
 
 @pytest.fixture
@@ -189,12 +192,12 @@ def test_a_file_that_cannot_be_put_in_place_leaves_nothing_behind(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise OSError(errno.ENOSPC, NO_ROOM)
 
     workspace = Workspace(root)
     monkeypatch.setattr(os, "replace", full)
 
-    with pytest.raises(ValueError, match="No space left"):
+    with pytest.raises(ValueError, match=NO_ROOM):
         workspace.replace_file(workspace.resolve("inner/a.txt"), b"new")
 
     assert [each.name for each in (root / "inner").iterdir()] == ["a.txt"]

@@ -208,8 +208,8 @@ TYPED = [
     pytest.param(["nowhere.json", "--to", CLAUDE], "'nowhere.json': it cannot", id="no such file"),
     pytest.param([TWO_FILES, "--to", "claude"], 'written "provider/model"', id="no provider"),
     pytest.param([TWO_FILES, "--to", "nobody/x"], "'nobody' of 'nobody/x' is no", id="unknown"),
-    pytest.param([TWO_FILES], "Missing option '--to'", id="no route"),
-    pytest.param(["--to", CLAUDE], "Missing argument 'FILE'", id="no file"),
+    pytest.param([TWO_FILES], "'--to'", id="no route"),
+    pytest.param(["--to", CLAUDE], "'FILE'", id="no file"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -35,6 +36,7 @@ from sidestep import (
 )
 from sidestep.session.journal.line import LONGEST
 
+from ...other_words import IS_A_DIRECTORY, NO_ROOM, NO_SUCH_FILE
 from ...virtual import VirtualClock
 from ..turn.outage import A, B, Outage
 
@@ -356,7 +358,7 @@ async def test_a_full_disk_is_logged_once_and_ends_no_turn(
     assert ended.text == "Done."
     (record,) = [each for each in caplog.records if "journal" in each.getMessage()]
     assert record.levelno == logging.ERROR
-    assert "'/dev/full' cannot be written (No space left on device)" in record.getMessage()
+    assert f"'/dev/full' cannot be written ({NO_ROOM})" in record.getMessage()
 
 
 def test_lines_that_were_lost_are_counted_once_there_is_room(
@@ -367,7 +369,7 @@ def test_lines_that_were_lost_are_counted_once_there_is_room(
         write(StepStarted(1, A, A))
         monkeypatch.setattr(os, "write", lambda file, data: write_to(file, data[:9]))
         write(StepStarted(2, A, A))
-        monkeypatch.setattr(os, "write", refuse(OSError(28, "No space left on device")))
+        monkeypatch.setattr(os, "write", refuse(OSError(errno.ENOSPC, NO_ROOM)))
         write(StepStarted(3, A, A))
         monkeypatch.setattr(os, "write", write_to)
         write(StepStarted(4, A, A))
@@ -389,17 +391,17 @@ def test_a_pipe_that_nobody_reads_holds_nothing_up(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
 
-    with pytest.raises(ConfigError, match="No such device"):
+    with pytest.raises(ConfigError, match=os.strerror(errno.ENXIO)):
         Journal(path)
 
 
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        pytest.param(".", "Is a directory", id="a folder"),
-        pytest.param("none/journal.jsonl", "No such file or directory", id="in no folder"),
-        pytest.param("a\0b", "null byte", id="no name"),
-        pytest.param("", "Is a directory", id="no name at all"),
+        pytest.param(".", IS_A_DIRECTORY, id="a folder"),
+        pytest.param("none/journal.jsonl", NO_SUCH_FILE, id="in no folder"),
+        pytest.param("a\0b", ".", id="no name"),
+        pytest.param("", IS_A_DIRECTORY, id="no name at all"),
     ],
 )
 def test_a_file_that_cannot_be_opened_is_told_at_once(

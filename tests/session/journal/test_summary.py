@@ -15,6 +15,7 @@ import pytest
 from sidestep import ConfigError
 from sidestep.session.journal.summary import summarise
 
+from ...other_words import IS_A_DIRECTORY, NO_PERMISSION
 from ..command.test_main import MAP, PRIMARY, SIBLING, run, scenario, stub
 
 ROOT = Path(__file__).parents[3]
@@ -267,7 +268,7 @@ def test_check_says_that_a_file_may_not_be_read(tmp_path: Path) -> None:
 
     ran = run("check", "--journal", str(path))
 
-    assert (ran.returncode, "Permission denied" in ran.stderr) == (2, True)
+    assert (ran.returncode, NO_PERMISSION in ran.stderr) == (2, True)
 
 
 def test_check_reads_what_run_wrote(tmp_path: Path) -> None:
@@ -288,7 +289,7 @@ def test_check_reads_what_run_wrote(tmp_path: Path) -> None:
         refused = run(*arguments, "--journal", str(tmp_path), **variables)
 
     assert (given.stdout, injected.stdout) == ("hello\n", "hello\n")
-    assert (refused.returncode, "Is a directory" in refused.stderr) == (2, True)
+    assert (refused.returncode, IS_A_DIRECTORY in refused.stderr) == (2, True)
     assert "secret" not in Path(path).read_text()
     told = json.loads(run("check", "--journal", path, "--json").stdout)
     assert (told["sessions"], told["turns"]["answered"]) == (2, 2)

@@ -18,6 +18,8 @@ from sidestep.session.plan.duplicate_key import doubled_keys
 from sidestep.session.plan.source import COORDINATOR_VARIABLE, VARIABLE
 from sidestep.session.plan.watcher import PlanWatcher
 
+from ...other_words import NAME_TOO_LONG, NO_SUCH_FILE, NOT_A_DIRECTORY
+
 A, B, C = Route("a/x"), Route("b/y/z"), Route("c/w")
 MAP = {"a/x": "b/y/z"}
 
@@ -253,12 +255,9 @@ def test_json_that_is_nested_without_end_has_no_key_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        pytest.param("{", "not JSON (EOF while parsing", id="cut short"),
+        pytest.param("{", "not JSON (", id="cut short"),
         pytest.param("yes", "not JSON", id="a word"),
-        pytest.param(
-            '{"a": "\udcff"}', "not JSON (invalid unicode code point at line 1 column 8)",
-            id="bytes that are no text",
-        ),
+        pytest.param('{"a": "\udcff"}', "not JSON (", id="bytes that are no text"),
         pytest.param("[]", "expected one JSON object, got a list", id="a list"),
         pytest.param("null", "expected one JSON object, got null", id="null"),
         pytest.param('"a/x"', "expected one JSON object, got a string", id="a string"),
@@ -373,12 +372,12 @@ def test_a_file_is_read_where_the_variable_names_one(tmp_path: Path, prefix: str
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        pytest.param("missing.json", "it cannot be read (No such file or directory)", id="missing"),
+        pytest.param("missing.json", f"it cannot be read ({NO_SUCH_FILE})", id="missing"),
         pytest.param("", "not a regular file", id="a folder"),
         pytest.param("binary", "not JSON", id="not text"),
         pytest.param("empty", "not JSON", id="empty"),
-        pytest.param("x" * 300, "it cannot be read (File name too long)", id="too long a name"),
-        pytest.param("binary/below", "it cannot be read (Not a directory)", id="below a file"),
+        pytest.param("x" * 300, f"it cannot be read ({NAME_TOO_LONG})", id="too long a name"),
+        pytest.param("binary/below", f"it cannot be read ({NOT_A_DIRECTORY})", id="below a file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str, message: str) -> None:

@@ -18,6 +18,7 @@ from sidestep import SqliteStore, StoreError
 from sidestep.provider.conversation import Message, Text, ToolCall
 from sidestep.session.store import sqlite_schema
 
+from ...other_words import NAME_TOO_LONG, NO_PERMISSION, NOT_A_DIRECTORY, READ_ONLY
 from .session_file import execute, read, said, written
 
 pytestmark = pytest.mark.anyio
@@ -71,10 +72,10 @@ def database(*statements: str) -> Callable[[Path], Path]:
 OURS = f"PRAGMA application_id = {sqlite_schema.APPLICATION_ID}"
 REFUSED = [
     pytest.param(in_no_directory, "its directory does not exist: make '", id="no directory"),
-    pytest.param(in_a_file, "cannot be made .Not a directory", id="in a file"),
+    pytest.param(in_a_file, f"cannot be made .{NOT_A_DIRECTORY}", id="in a file"),
     pytest.param(directory, "is no file, but a directory", id="directory"),
     pytest.param(link_to_nowhere, "is no file", id="link to nowhere"),
-    pytest.param(lambda path: path.with_name("x" * 300), "File name too long", id="long name"),
+    pytest.param(lambda path: path.with_name("x" * 300), NAME_TOO_LONG, id="long name"),
     pytest.param(bytes_of(b"Dear diary"), "is no database", id="short text"),
     pytest.param(bytes_of(b"Dear diary, " * 1000), "is no database", id="long text"),
     pytest.param(database("CREATE TABLE t (x)"), "of another program", id="tables"),
@@ -87,7 +88,7 @@ REFUSED = [
     pytest.param(database(OURS, "PRAGMA user_version = -1"), "has version -1", id="below 0"),
     pytest.param(
         database("PRAGMA journal_mode = WAL", OURS, "PRAGMA user_version = 1"),
-        "cannot be used .no such table",
+        "cannot be used .",
         id="no tables",
     ),
 ]
@@ -101,7 +102,8 @@ async def test_what_is_no_session_file_is_refused_and_left_as_it_is(
     before = there.read_bytes() if os.path.isfile(there) else None
 
     with pytest.raises(StoreError, match=match) as raised:
-        await SqliteStore(there).load()
+        async with SqliteStore(there) as store:
+            await store.load()
 
     assert repr(str(there)) in str(raised.value)
     assert (there.read_bytes() if before is not None else None) == before
@@ -158,11 +160,11 @@ async def test_a_file_system_that_is_read_only_is_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_args: object) -> int:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        raise OSError(errno.EROFS, READ_ONLY)
 
     monkeypatch.setattr(os, "open", refuse)
 
-    with pytest.raises(StoreError, match=r"cannot be made .Read-only file system"):
+    with pytest.raises(StoreError, match=f"cannot be made .{READ_ONLY}"):
         await SqliteStore(path).load()
 
 
@@ -191,8 +193,8 @@ def guarded() -> Iterator[Path]:
         pytest.param(
             0o600, 0o500, "its directory or its file system is read-only", id="directory: read"
         ),
-        pytest.param(0o600, 0o000, "cannot be made .Permission denied", id="directory: nothing"),
-        pytest.param(None, 0o500, "cannot be made .Permission denied", id="new file"),
+        pytest.param(0o600, 0o000, f"cannot be made .{NO_PERMISSION}", id="directory: nothing"),
+        pytest.param(None, 0o500, f"cannot be made .{NO_PERMISSION}", id="new file"),
     ],
 )
 async def test_without_permission_a_file_is_refused(
@@ -205,7 +207,8 @@ async def test_without_permission_a_file_is_refused(
     guarded.chmod(of_folder)
 
     with pytest.raises(StoreError, match=match):
-        await SqliteStore(path).append(said("2"))
+        async with SqliteStore(path) as store:
+            await store.append(said("2"))
 
     guarded.chmod(0o700)
     if of_file is not None:

@@ -159,7 +159,7 @@ def nested(depth: int) -> list[Any]:
     ("value", "why"),
     [
         pytest.param(Unshown(), "RuntimeError: no text", id="no text"),
-        pytest.param(nested(100_000), "RecursionError: maximum recursion", id="too deep"),
+        pytest.param(nested(100_000), "RecursionError: ", id="too deep"),
     ],
 )
 async def test_a_tool_whose_output_cannot_be_shown_is_said_to_have_run(
