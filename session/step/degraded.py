@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from weakref import ReferenceType, ref
+from weakref import ReferenceType, WeakSet, ref
 
 from cachetools import TLRUCache
 
@@ -61,7 +63,8 @@ class DegradedRoutes:
     """Remember which routes failed lately, in this process only.
 
     A route is degraded until its cooldown ends. From then on one attempt at a time may
-    probe it, until one succeeds or it is degraded again. May be shared by threads.
+    probe it, until one succeeds or it is degraded again. May be shared by threads. A forked
+    child starts with a copy of the map, in which no route is being probed.
 
     Args:
         timer: Clock to read, in seconds.
@@ -74,14 +77,11 @@ class DegradedRoutes:
     ) -> None:
         self._timer = timer
         self._lock = threading.Lock()
-        self._cooling: TLRUCache[Route, _Cooling] = TLRUCache(
-            maxsize=max_routes,
-            ttu=lambda _route, cooling, _now: cooling.healthy_at + _FORGET_AFTER,
-            timer=timer,
-        )
+        self._cooling = _remembered(timer, max_routes)
         # From this instant on nothing is remembered. It keeps the usual case, in which no
         # route is degraded, to one look at the clock.
         self._forgotten_at = -math.inf
+        _MAPS.add(self)
 
     def degrade(
         self,
@@ -122,8 +122,7 @@ class DegradedRoutes:
             cooling.healthy_at = max(cooling.healthy_at, now + seconds)
             cooling.probe = None
             if cooling.healthy_at > now:
-                self._cooling[route] = cooling
-                self._forgotten_at = max(self._forgotten_at, cooling.healthy_at + _FORGET_AFTER)
+                self._remember(route, cooling)
             return cooling.healthy_at - now
 
     def recover(self, route: Route) -> None:
@@ -251,6 +250,24 @@ class DegradedRoutes:
                     return SwapTarget(sibling, "tried" in wanted, tuple(skipped[:at]))
         return SwapTarget(None, is_available=False, skipped=tuple(skipped))
 
+    def _outlive_fork(self) -> None:
+        """Make the map of a forked child usable, because only the forking thread lives on in it.
+
+        Another thread may have held the lock and stopped in the middle of a change, so the lock
+        is replaced and every entry that can be read is copied. No attempt that probes lives on.
+        """
+        before = self._cooling
+        self._lock = threading.Lock()
+        self._cooling = _remembered(self._timer, int(before.maxsize))
+        for route in list(before):
+            with suppress(KeyError):
+                self._remember(route, before[route])
+
+    def _remember(self, route: Route, cooling: _Cooling) -> None:
+        cooling.probe = None
+        self._cooling[route] = cooling
+        self._forgotten_at = max(self._forgotten_at, cooling.healthy_at + _FORGET_AFTER)
+
     def _obstacle(self, route: Route, tried: Container[Route], unfit: Unfit | None) -> str | None:
         why = None if unfit is None else unfit(route)
         if why is not None:
@@ -260,6 +277,28 @@ class DegradedRoutes:
         if not self.is_available(route):
             return "probed"
         return "tried" if route in tried else None
+
+
+_MAPS: WeakSet[DegradedRoutes] = WeakSet()
+"""Every map of this process, for a child that is forked."""
+
+
+def _after_fork() -> None:
+    for each in list(_MAPS):
+        each._outlive_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _remembered(timer: Callable[[], float], max_routes: int) -> TLRUCache[Route, _Cooling]:
+    """Return an empty map that forgets each route in time."""
+    return TLRUCache(
+        maxsize=max_routes,
+        ttu=lambda _route, cooling, _now: cooling.healthy_at + _FORGET_AFTER,
+        timer=timer,
+    )
 
 
 def _grown(cooldown: float, backoff: float, cooldowns: int) -> float:

@@ -27,7 +27,8 @@ class SqliteStore:
     The file is opened, or made for this user alone, by the first call, and held until `aclose`;
     meanwhile nobody else can open it. A process that is killed lets go of it, and the next one
     finds all that was kept. What a method was given is on the disk when it returns. A call that
-    is cancelled while it writes writes to its end.
+    is cancelled while it writes writes to its end. Only the process that opened the file can use
+    it: a forked child makes a store of its own, for another file.
 
     Args:
         path: The file; its directory must be there.
@@ -37,6 +38,7 @@ class SqliteStore:
         self.path = os.path.abspath(path)
         self._file: SessionFile | None = None
         self._is_closed = False
+        self._process: int | None = None
         self._turns = anyio.CapacityLimiter(1)
         # A task that asyncio itself cancels leaves its thread at work: the next one waits here.
         self._working = threading.Lock()
@@ -100,11 +102,26 @@ class SqliteStore:
         await self._let_go(for_good=True)
 
     async def _let_go(self, *, for_good: bool) -> None:
+        if self._is_inherited():
+            return
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(self._close, for_good, limiter=self._turns)
 
     async def _run(self, work: Callable[[SessionFile], T]) -> T:
+        if self._is_inherited():
+            raise StoreError(
+                f"session file {self.path!r} was opened before this process was forked, and only "
+                "the process that opened it may use it: make another store, for another file"
+            )
+        self._process = os.getpid()
         return await anyio.to_thread.run_sync(self._work, work, limiter=self._turns)
+
+    def _is_inherited(self) -> bool:
+        """Return whether another process opened the file, because SQLite forbids to share it.
+
+        A thread of that process may also have held our lock, and it is not there to release it.
+        """
+        return self._process not in (None, os.getpid())
 
     def _work(self, work: Callable[[SessionFile], T]) -> T:
         with self._working:

@@ -47,6 +47,16 @@ _PAUSES = (0.01, 0.02, 0.04, 0.08)
 _CREATING = threading.Lock()
 
 
+def _after_fork() -> None:
+    """Free the lock in a forked child, because the thread that held it is not there."""
+    global _CREATING
+    _CREATING = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def open_session(path: str) -> sqlite3.Connection:
     """Open the file at *path*, or make it, and hold it until the connection is closed.
 

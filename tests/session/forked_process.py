@@ -1,0 +1,130 @@
+"""Forks a child while another thread is at work, and lets the child do what its argument names."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import anyio
+
+from sidestep import DegradedRoutes, Route, SqliteStore, StoreError
+from sidestep.session.store import sqlite_schema
+
+A, B = Route("p/a"), Route("p/b")
+
+
+def forked_while_held(lock: AbstractContextManager[object], child: Callable[[], bool]) -> bool:
+    """Fork while another thread holds *lock*; return whether *child* came to true in the child."""
+    is_held, may_go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            is_held.set()
+            may_go.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    is_held.wait()
+    try:
+        return forked(child)
+    finally:
+        may_go.set()
+        holder.join()
+
+
+def forked(child: Callable[[], bool]) -> bool:
+    """Return whether *child* came to true in a forked child; a child that hangs is killed."""
+    process = os.fork()
+    if process == 0:
+        signal.alarm(20)
+        os._exit(0 if child() else 1)
+    return os.waitpid(process, 0)[1] == 0
+
+
+def map_of_routes() -> bool:
+    """A map outlives the fork with what it remembered, and can be used."""
+    health = DegradedRoutes()
+    health.degrade(A, cooldown=600)
+
+    def look() -> bool:
+        health.degrade(B, cooldown=600)
+        return set(health.snapshot()) == {A, B} and not health.is_available(A)
+
+    return forked_while_held(health._lock, look)
+
+
+def every_map() -> bool:
+    """Each map outlives the fork, of a new process or of a child's child."""
+    first, second = DegradedRoutes(), DegradedRoutes()
+    first.degrade(A, cooldown=600)
+
+    def look() -> bool:
+        return first.is_degraded(A) and not second.is_degraded(A)
+
+    return forked_while_held(second._lock, lambda: look() and forked_while_held(first._lock, look))
+
+
+def map_in_the_middle_of_a_change() -> bool:
+    """A thread that stopped in a change leaves no clock behind that stands still."""
+    now = [0.0]
+    health = DegradedRoutes(timer=lambda: now[0])
+    health.degrade(A, cooldown=60)
+
+    def look() -> bool:
+        now[0] = 4000.0
+        return health.degrade(A, cooldown=60, backoff=2) == 60  # the first one is forgotten
+
+    return forked_while_held(health._cooling.timer, look)
+
+
+def probe() -> bool:
+    """The parent's attempt does not hold the place of a probe in the child."""
+    now = [0.0]
+    health = DegradedRoutes(timer=lambda: now[0])
+    health.degrade(A, cooldown=60)
+    now[0] = 61.0
+    held = health.probe(A)
+
+    return held is not None and forked(lambda: health.probe(A) is not None)
+
+
+def new_session_file() -> bool:
+    """A store that is made in a child can make its file."""
+    with TemporaryDirectory() as folder:
+        store = SqliteStore(Path(folder, "session.db"))
+
+        async def load() -> bool:
+            async with store:
+                return not await store.load()
+
+        return forked_while_held(sqlite_schema._CREATING, lambda: anyio.run(load))
+
+
+def open_session_file() -> bool:
+    """The file that the parent holds is refused to the child, and closing it does nothing."""
+
+    async def main(folder: str) -> bool:
+        async with SqliteStore(Path(folder, "session.db")) as store:
+            return await anyio.to_thread.run_sync(forked, lambda: anyio.run(refused, store))
+
+    with TemporaryDirectory() as folder:
+        return anyio.run(main, folder)
+
+
+async def refused(store: SqliteStore) -> bool:
+    try:
+        await store.load()
+    except StoreError as error:
+        await store.aclose()
+        return "forked" in str(error)
+    return False
+
+
+if __name__ == "__main__":
+    sys.exit(0 if globals()[sys.argv[1]]() else 1)
