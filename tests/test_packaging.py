@@ -7,14 +7,20 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import requires, version
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import sidestep
 
 ROOT = Path(__file__).parents[1]
+PROJECT = (ROOT / "pyproject.toml").read_text("utf-8")
+SETTINGS = tomllib.loads(PROJECT)
+BUILD = SETTINGS["tool"]["setuptools"]
 PLACES = {
     "sidestep": ".src/sidestep",
     "sidestep.session": "session",
@@ -22,7 +28,35 @@ PLACES = {
 }
 
 
-SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+def written() -> Iterator[tuple[str, Requirement]]:
+    """Go through the dependencies of the file, each with its extra; "" for those of everybody."""
+    project = SETTINGS["project"]
+    for extra, lines in {"": project["dependencies"], **project["optional-dependencies"]}.items():
+        for line in lines:
+            yield extra, Requirement(line)
+
+
+def installed() -> Iterator[tuple[str, Requirement]]:
+    """Go through the dependencies that pip was told when sidestep was installed."""
+    for line in requires("sidestep") or ():
+        extra = re.search(r"extra == .(\w+)", line)
+        yield extra[1] if extra else "", Requirement(line)
+
+
+def outline(extra: str, requirement: Requirement) -> tuple[str, str, str]:
+    return extra, requirement.name, str(requirement.specifier)
+
+
+def named(name: str) -> list[Requirement]:
+    return [requirement for _extra, requirement in written() if requirement.name == name]
+
+
+OTHERS = sorted({requirement.name for _extra, requirement in written()} - {"sidestep"})
+NEEDED = sorted(
+    requirement.name
+    for extra, requirement in written()
+    if extra in {"", "prices", "test"} and requirement.name != "sidestep"
+)
 
 
 def test_the_packages_named_are_the_folders_that_hold_python() -> None:
@@ -35,22 +69,22 @@ def test_the_packages_named_are_the_folders_that_hold_python() -> None:
         if any(name.endswith(".py") for name in files)
     }
 
-    assert set(SETTINGS["packages"]) == {*folders, "sidestep.fixtures"}
+    assert set(BUILD["packages"]) == {*folders, "sidestep.fixtures"}
 
 
 @pytest.mark.parametrize("package", PLACES)
 def test_a_package_is_built_from_its_real_folder(package: str) -> None:
     """A ZIP archive of the repository has no links, nor has a checkout on Windows."""
-    places = SETTINGS["package-dir"]
+    places = BUILD["package-dir"]
 
     assert places.get(package, f"{places['']}/{package}") == PLACES[package]
 
 
-@pytest.mark.parametrize("package", SETTINGS["package-data"])
+@pytest.mark.parametrize("package", BUILD["package-data"])
 def test_every_pattern_of_data_finds_files(package: str) -> None:
     place = ROOT / (PLACES | {"sidestep.fixtures": "fixtures"})[package]
 
-    assert all(list(place.glob(pattern)) for pattern in SETTINGS["package-data"][package])
+    assert all(list(place.glob(pattern)) for pattern in BUILD["package-data"][package])
 
 
 @pytest.mark.parametrize("place", ["session", "provider"])
@@ -80,3 +114,36 @@ def test_what_only_the_command_needs_is_not_imported() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert ran.stdout.strip() == ""
+
+
+def test_what_is_installed_asks_for_what_the_file_says() -> None:
+    """If not, install it anew: pip reads the file only then."""
+    assert sorted(outline(*each) for each in installed()) == sorted(
+        outline(*each) for each in written()
+    )
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_dependency_has_a_lower_bound_and_a_reason_for_each_line(name: str) -> None:
+    lines = [
+        line for line in PROJECT.splitlines() if re.match(rf'\s+"{re.escape(name)}[\[<>=; "]', line)
+    ]
+
+    assert any(">=" in str(requirement.specifier) for requirement in named(name))
+    assert len(lines) == len(named(name))
+    for line in lines:
+        assert re.search(r'",\s+# \S', line), f"no reason after {line.strip()}"
+
+
+@pytest.mark.parametrize("name", sorted(set(NEEDED)))
+def test_the_version_that_is_installed_is_within_the_bounds(name: str) -> None:
+    for requirement in named(name):
+        if requirement.marker is None or requirement.marker.evaluate():
+            assert requirement.specifier.contains(version(name), prereleases=True)
+
+
+def test_httpx_1_which_has_another_client_is_refused() -> None:
+    (requirement,) = named("httpx")
+
+    assert not requirement.specifier.contains("1.0.dev6", prereleases=True)
+    assert requirement.specifier.contains("0.28.0")
