@@ -378,10 +378,9 @@ def test_output_after_the_reason_for_the_end_is_waited_for_while_it_comes(
             return reply, error
         return reply, None
 
-    reply, error = anyio.run(
+    reply, error = trio.run(
         ask,
-        backend="trio",
-        backend_options={"clock": trio.testing.MockClock(autojump_threshold=0)},
+        clock=trio.testing.MockClock(autojump_threshold=0),
     )
 
     assert reply.parts == [Text(text)]

@@ -298,11 +298,10 @@ async def test_a_cancellation_waits_for_the_thread_of_a_plain_function() -> None
 
 
 def test_a_tool_has_ten_minutes() -> None:
-    result = anyio.run(
+    result = trio.run(
         Tool(anyio.sleep_forever).run,
         {},
-        backend="trio",
-        backend_options={"clock": trio.testing.MockClock(autojump_threshold=0)},
+        clock=trio.testing.MockClock(autojump_threshold=0),
     )
 
     assert "had not ended after 600 s" in str(result.output)
@@ -313,11 +312,10 @@ def test_a_tool_without_a_timeout_may_take_a_day() -> None:
         await anyio.sleep(86_400)
         return "done"
 
-    result = anyio.run(
+    result = trio.run(
         Tool(tool, timeout=None).run,
         {},
-        backend="trio",
-        backend_options={"clock": trio.testing.MockClock(autojump_threshold=0)},
+        clock=trio.testing.MockClock(autojump_threshold=0),
     )
 
     assert result.output == "done"
