@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import anyio.lowlevel
+import trio.testing
+
+T = TypeVar("T")
+
+QUIET = 0.01
+"""Real seconds without an event after which virtual time moves to the next timer."""
 
 
 @dataclass
@@ -21,3 +31,48 @@ class VirtualClock:
         self.slept.append(seconds)
         self.now += seconds
         await anyio.lowlevel.checkpoint()
+
+
+class _Selector(selectors.DefaultSelector):
+    """Waits for real events a moment only; then the time of the next timer has come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.passed = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None or timeout <= 0:
+            return super().select(timeout)
+        ready = super().select(QUIET)
+        if not ready:
+            self.passed += timeout
+        return ready
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """An event loop of asyncio in which time moves only when nothing else can happen.
+
+    What the sockets of one process send to each other arrives at once, so that the loop waits a
+    moment of real time before it moves. Nothing else may be waited for, no thread and no other
+    process.
+    """
+
+    def __init__(self) -> None:
+        self._events = _Selector()
+        super().__init__(self._events)
+
+    def time(self) -> float:
+        return self._events.passed
+
+
+def virtual_backend(name: str) -> tuple[str, dict[str, object]]:
+    """Return what `anyio_backend` takes for the loop *name* with a time that is virtual."""
+    if name == "asyncio":
+        return name, {"loop_factory": VirtualLoop}
+    return name, {"clock": trio.testing.MockClock(autojump_threshold=QUIET)}
+
+
+def run_virtually(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run *main* on asyncio, in virtual time."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(main())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import time
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -238,7 +237,7 @@ class ScaledClock:
     scale: float
 
     def time(self) -> float:
-        return time.monotonic() / self.scale
+        return anyio.current_time() / self.scale
 
     async def sleep(self, seconds: float) -> None:
         await anyio.sleep(seconds * self.scale)

@@ -11,7 +11,7 @@ from sidestep import ConfigError
 from sidestep.session.command.check import inspect
 from sidestep.session.plan.config_warning import ConfigWarning
 
-from .test_main import run
+from ...command import run_command
 
 KEY = "sk-test-1234567890abcdef"
 WORD = "mistyped"
@@ -138,7 +138,7 @@ def test_errors_and_warnings_mask_whatever_they_are_made_of() -> None:
     ],
 )  # fmt: skip
 def test_what_was_typed_is_quoted_without_keys(arguments: list[str], told: str) -> None:
-    ran = run(*(each.replace("{}", KEY) for each in arguments))
+    ran = run_command(*(each.replace("{}", KEY) for each in arguments))
 
     assert told.replace("{}", "[key]") in ran.stdout + ran.stderr
     assert KEY not in ran.stdout + ran.stderr

@@ -1,4 +1,8 @@
-"""The command, as a process: what a person types, sees, and gets back as a status."""
+"""The command: what a person types, sees, and gets back as a status.
+
+Most rows run in this process. Each exit status has a row that runs in a process of its own, and so
+has what only a process shows.
+"""
 
 from __future__ import annotations
 
@@ -21,32 +25,25 @@ import pytest
 import sidestep
 from sidestep.session.command import main as cli
 
+from ...command import environment, run_command, scenario, stub
 from ...other_words import NO_ROOM
 
 PRIMARY, SIBLING = "openrouter/anthropic/claude-sonnet-5", "anthropic/claude-sonnet-5"
 MAP = {"fallbackModelsByModel": {PRIMARY: SIBLING}, "maxUpstreamRetryAttempts": 0}
 SIDESTEP = [sys.executable, "-m", "sidestep"]
+ON_A_FULL_DISK = ["sh", "-c", 'exec "$@" >/dev/full', "sh", *SIDESTEP]
 
 
-def environment(**variables: Any) -> dict[str, str]:
-    """Return what a process is started with: nothing of ours but *variables*."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    given = {
-        name: value if isinstance(value, str) else json.dumps(value)
-        for name, value in variables.items()
-    }
-    return kept | {"NO_PROXY": "*", "PYTHONIOENCODING": "utf-8"} | given
-
-
-def run(*arguments: str, cwd: Path | None = None, **variables: Any) -> Any:
+def run_process(*command: str, **variables: Any) -> subprocess.CompletedProcess[str]:
+    """Run *command* in a process, with nothing of our environment but *variables*."""
     return subprocess.run(
-        [*SIDESTEP, *arguments], env=environment(**variables), cwd=cwd,
-        capture_output=True, encoding="utf-8", timeout=60, check=False,
+        command, env=environment(**variables), capture_output=True, encoding="utf-8", timeout=60,
+        check=False,
     )  # fmt: skip
 
 
 @contextmanager
-def stub(*arguments: str) -> Iterator[str]:
+def stub_process(*arguments: str) -> Iterator[str]:
     """Serve the stub in a process of its own, and hand over its URL."""
     server = subprocess.Popen(
         [*SIDESTEP, "stub", "--port", "0", *arguments], env=environment(),
@@ -58,12 +55,6 @@ def stub(*arguments: str) -> Iterator[str]:
             yield server.stdout.readline().removeprefix("listening on ").strip()
         finally:
             server.kill()
-
-
-def scenario(folder: Path, answers: dict[str, Any]) -> str:
-    path = folder / "scenario.json"
-    path.write_text(json.dumps({"answers": answers}))
-    return str(path)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +174,7 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
 def test_what_a_person_types_is_answered_without_a_traceback(
     tmp_path: Path, arguments: list[str], variables: dict[str, Any], status: int, message: str
 ) -> None:
-    ran = run(*arguments, cwd=tmp_path, **variables)
+    ran = run_command(*arguments, cwd=tmp_path, **variables)
 
     assert ran.returncode == status
     assert message in ran.stdout + ran.stderr
@@ -208,11 +199,9 @@ def test_what_a_person_types_is_answered_without_a_traceback(
 def test_a_failed_answer_is_explained(arguments: list[str], given: str, kind: str) -> None:
     captures = Path(__file__).parents[3] / "fixtures" / "captures"
 
-    ran = subprocess.run(
-        [*SIDESTEP, "explain", *arguments, "--json"], env=environment(), cwd=captures, input=given,
-        capture_output=True, encoding="utf-8", timeout=60, check=True,
-    )  # fmt: skip
+    ran = run_command("explain", *arguments, "--json", cwd=captures, given=given)
 
+    assert ran.returncode == 0
     found = json.loads(ran.stdout)
     assert found["kind"] == kind
     assert {
@@ -230,10 +219,14 @@ def test_a_failed_answer_is_explained(arguments: list[str], given: str, kind: st
     ],
 )
 def test_a_closed_stdin_is_named(arguments: str) -> None:
-    ran = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m sidestep {arguments} <&-"], env=environment(),
-        capture_output=True, encoding="utf-8", timeout=60, check=False,
-    )  # fmt: skip
+    ran = run_command(*arguments.split(), given=None)
+
+    assert ran.returncode == 2
+    assert "Error: stdin is closed: " in ran.stderr
+
+
+def test_a_process_whose_stdin_is_closed_names_it_as_well() -> None:
+    ran = run_process("sh", "-c", 'exec "$@" <&-', "sh", *SIDESTEP, "explain", "-")
 
     assert ran.returncode == 2
     assert "Error: stdin is closed: " in ran.stderr
@@ -252,7 +245,7 @@ def test_an_answer_in_a_pipe_with_a_name_is_explained(tmp_path: Path) -> None:
 
 
 def test_the_first_command_of_a_new_user_passes() -> None:
-    ran = run("drill")
+    ran = run_process(*SIDESTEP, "drill")
 
     assert ran.returncode == 0
     assert "passed  7 requests, all as expected" in ran.stdout
@@ -273,7 +266,7 @@ def test_a_failed_drill_exits_with_1_and_says_why(tmp_path: Path) -> None:
         )
     )
 
-    ran = run("drill", str(path), "--json")
+    ran = run_process(*SIDESTEP, "drill", str(path), "--json")
 
     assert ran.returncode == 1
     (line,) = ran.stdout.splitlines()
@@ -286,7 +279,9 @@ def test_a_failed_drill_exits_with_1_and_says_why(tmp_path: Path) -> None:
 def test_check_says_in_json_what_it_says_in_text() -> None:
     two_way = MAP | {"fallbackModelsByModel": {PRIMARY: SIBLING, SIBLING: [PRIMARY, "sonnet"]}}
 
-    ran = run("check", "--json", SIDESTEP_FALLBACK_CONFIG=two_way, OPENROUTER_API_KEY="sk-secret")
+    ran = run_command(
+        "check", "--json", SIDESTEP_FALLBACK_CONFIG=two_way, OPENROUTER_API_KEY="sk-secret"
+    )
 
     found = json.loads(ran.stdout)
     assert found["state"] == "on"
@@ -304,9 +299,9 @@ def test_a_turn_is_moved_and_says_so(tmp_path: Path, *, as_json: bool) -> None:
         PRIMARY: {"text": "Half an answer", "after": 1, "error": 503},
         SIBLING: {"text": "The whole answer."},
     }
-    with stub("--scenario", scenario(tmp_path, answers)) as url:
+    with stub(scenario(tmp_path, answers)) as url:
         providers = httpx.get(f"{url}/_stub/providers").json()
-        ran = run(
+        ran = run_command(
             "run", "hi", "--model", PRIMARY, *(["--json"] if as_json else []),
             SIDESTEP_FALLBACK_CONFIG=MAP, SIDESTEP_PROVIDERS=providers,
         )  # fmt: skip
@@ -338,10 +333,10 @@ def test_a_sibling_that_a_turn_goes_past_is_told_with_why(tmp_path: Path) -> Non
         PRIMARY: {"status": 503}, SIBLING: {"text": "no"}, "zai/glm-5": {"text": "hello"},
     }  # fmt: skip
     siblings = MAP | {"fallbackModelsByModel": {PRIMARY: [SIBLING, "zai/glm-5"]}}
-    with stub("--scenario", scenario(tmp_path, answers)) as url:
+    with stub(scenario(tmp_path, answers)) as url:
         providers = httpx.get(f"{url}/_stub/providers").json()
         providers["anthropic"]["contextWindow"] = 1
-        ran = run(
+        ran = run_command(
             "run", "Why does it fail?", "--model", PRIMARY,
             SIDESTEP_FALLBACK_CONFIG=siblings, SIDESTEP_PROVIDERS=providers,
         )  # fmt: skip
@@ -355,8 +350,8 @@ def test_an_answer_can_be_held_back_until_it_is_whole(tmp_path: Path) -> None:
         PRIMARY: {"text": "Half an answer", "after": 1, "error": 503},
         SIBLING: {"text": "The whole answer."},
     }
-    with stub("--scenario", scenario(tmp_path, answers)) as url:
-        ran = run(
+    with stub(scenario(tmp_path, answers)) as url:
+        ran = run_command(
             "run", "hi", "--model", PRIMARY, "--no-stream", SIDESTEP_FALLBACK_CONFIG=MAP,
             SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
         )  # fmt: skip
@@ -366,8 +361,8 @@ def test_an_answer_can_be_held_back_until_it_is_whole(tmp_path: Path) -> None:
 
 def test_a_turn_without_an_answer_exits_with_1_and_names_every_attempt(tmp_path: Path) -> None:
     answers = {PRIMARY: {"status": 503}, SIBLING: {"status": 529}}
-    with stub("--scenario", scenario(tmp_path, answers)) as url:
-        ran = run(
+    with stub(scenario(tmp_path, answers)) as url:
+        ran = run_command(
             "run", "hi", "--model", PRIMARY, SIDESTEP_FALLBACK_CONFIG=MAP,
             SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
         )  # fmt: skip
@@ -410,8 +405,8 @@ def test_a_budget_ends_a_turn_and_says_so(
 ) -> None:
     two_way = MAP | {"fallbackModelsByModel": {PRIMARY: SIBLING, SIBLING: PRIMARY}}
     answers = {PRIMARY: {"status": 503}, SIBLING: {"status": 503}}
-    with stub("--scenario", scenario(tmp_path, answers)) as url:
-        ran = run(
+    with stub(scenario(tmp_path, answers)) as url:
+        ran = run_command(
             "run", "hi", "--model", PRIMARY, *limits, *(["--json"] if as_json else []),
             SIDESTEP_FALLBACK_CONFIG=two_way,
             SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
@@ -431,8 +426,8 @@ def test_a_budget_ends_a_turn_and_says_so(
 
 def test_a_budget_of_seconds_ends_an_answer_that_is_under_way(tmp_path: Path) -> None:
     answers = {PRIMARY: {"text": "Half an answer", "stall": True}}
-    with stub("--scenario", scenario(tmp_path, answers)) as url:
-        ran = run(
+    with stub(scenario(tmp_path, answers)) as url:
+        ran = run_command(
             "run", "hi", "--model", PRIMARY, "--budget", "seconds=0.01",
             SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
         )  # fmt: skip
@@ -444,11 +439,11 @@ def test_a_budget_of_seconds_ends_an_answer_that_is_under_way(tmp_path: Path) ->
 
 
 def test_a_session_that_is_resumed_goes_on_with_its_budget(tmp_path: Path) -> None:
-    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
+    with stub(scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
         providers = httpx.get(f"{url}/_stub/providers").text
         asked = ["run", "hi", "--model", PRIMARY, "--session", "x.db", "--budget", "attempts=1"]
         ran = [
-            run(
+            run_command(
                 *asked, "--session-budget", "attempts=2", *more, cwd=tmp_path,
                 SIDESTEP_PROVIDERS=providers,
             )
@@ -464,9 +459,10 @@ def test_a_session_that_is_resumed_goes_on_with_its_budget(tmp_path: Path) -> No
 def test_money_is_limited_only_where_prices_are_installed(tmp_path: Path) -> None:
     (tmp_path / "genai_prices.py").write_text("raise ImportError")
 
-    ran = run(
-        "run", "hi", "--model", "anthropic/x", "--budget", "money=1", PYTHONPATH=str(tmp_path)
-    )
+    ran = run_process(
+        *SIDESTEP, "run", "hi", "--model", "anthropic/x", "--budget", "money=1",
+        PYTHONPATH=str(tmp_path),
+    )  # fmt: skip
 
     assert ran.returncode == 2
     assert "`pip install 'sidestep[prices]'`" in ran.stderr
@@ -475,9 +471,9 @@ def test_money_is_limited_only_where_prices_are_installed(tmp_path: Path) -> Non
 
 def test_a_budget_of_money_ends_a_turn(tmp_path: Path) -> None:
     pytest.importorskip("genai_prices")
-    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
+    with stub(scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
         told = [
-            run(
+            run_command(
                 "run", "hi", "--model", PRIMARY, "--budget", f"money={money}",
                 SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
             )
@@ -489,8 +485,8 @@ def test_a_budget_of_money_ends_a_turn(tmp_path: Path) -> None:
 
 
 def test_a_broken_configuration_is_reported_and_the_turn_goes_on(tmp_path: Path) -> None:
-    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
-        ran = run(
+    with stub(scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
+        ran = run_command(
             "run", "hi", "--model", PRIMARY, SIDESTEP_FALLBACK_CONFIG='{"sk-secret',
             SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
         )  # fmt: skip
@@ -510,8 +506,8 @@ def test_a_broken_configuration_is_reported_and_the_turn_goes_on(tmp_path: Path)
 )
 def test_an_answer_that_is_void_is_called_so(tmp_path: Path, text: str, marks: int) -> None:
     half = {"text": text, "error": 401} if text else {"status": 401}
-    with stub("--scenario", scenario(tmp_path, {PRIMARY: half})) as url:
-        ran = run(
+    with stub(scenario(tmp_path, {PRIMARY: half})) as url:
+        ran = run_command(
             "run", "hi", "--model", PRIMARY,
             SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
         )  # fmt: skip
@@ -525,14 +521,11 @@ def test_an_answer_that_cannot_be_written_ends_the_turn_with_an_error(
     tmp_path: Path, mode: list[str]
 ) -> None:
     answer = {"text": "word " * 1000}
-    with stub("--scenario", scenario(tmp_path, {PRIMARY: answer})) as url:
+    with stub(scenario(tmp_path, {PRIMARY: answer})) as url:
         providers = httpx.get(f"{url}/_stub/providers").text
-        with Path("/dev/full").open("w") as full:
-            ran = subprocess.run(
-                [*SIDESTEP, "run", "hi", "--model", PRIMARY, *mode],
-                env=environment(SIDESTEP_PROVIDERS=providers),
-                stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=60, check=False,
-            )  # fmt: skip
+        ran = run_process(
+            *ON_A_FULL_DISK, "run", "hi", "--model", PRIMARY, *mode, SIDESTEP_PROVIDERS=providers
+        )
 
     assert ran.returncode == 1
     assert ran.stderr == f"Error: the output cannot be written ({NO_ROOM})\n"
@@ -540,11 +533,9 @@ def test_an_answer_that_cannot_be_written_ends_the_turn_with_an_error(
 
 @pytest.mark.parametrize("mode", [[], ["--json"], ["--no-stream"]], ids=["text", "json", "held"])
 def test_without_a_stdout_no_turn_is_taken(mode: list[str]) -> None:
-    command = [*SIDESTEP, "run", "hi", "--model", PRIMARY, *mode]
-    ran = subprocess.run(
-        ["sh", "-c", 'exec "$@" >&-', "sh", *command],
-        env=environment(), stderr=subprocess.PIPE, encoding="utf-8", timeout=60, check=False,
-    )  # fmt: skip
+    ran = run_process(
+        "sh", "-c", 'exec "$@" >&-', "sh", *SIDESTEP, "run", "hi", "--model", PRIMARY, *mode
+    )
 
     assert ran.returncode == 2
     assert ran.stderr == (
@@ -554,11 +545,7 @@ def test_without_a_stdout_no_turn_is_taken(mode: list[str]) -> None:
 
 @pytest.mark.parametrize("command", ["check", "drill --list", "drill auth-401", "--help"])
 def test_a_full_disk_is_named(command: str) -> None:
-    with Path("/dev/full").open("w") as full:
-        ran = subprocess.run(
-            [*SIDESTEP, *command.split()], env=environment(),
-            stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=60, check=False,
-        )  # fmt: skip
+    ran = run_process(*ON_A_FULL_DISK, *command.split())
 
     assert ran.returncode == 1
     assert ran.stderr == f"Error: the output cannot be written ({NO_ROOM})\n"
@@ -577,7 +564,7 @@ def test_data_of_the_package_that_is_missing_is_named(
     if is_empty:
         (copy / "fixtures" / "drills").mkdir(parents=True)
 
-    ran = run(*command.split(), cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    ran = run_process(*command.split(), cwd=tmp_path, PYTHONPATH=str(tmp_path))
 
     assert ran.returncode == 1
     assert ran.stderr.startswith(f"Error: sidestep/fixtures/drills has no *.toml in {str(copy)!r}")
@@ -603,11 +590,10 @@ def test_only_the_output_is_called_so(
 
 
 def test_a_prompt_can_come_from_stdin(tmp_path: Path) -> None:
-    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
-        subprocess.run(
-            [*SIDESTEP, "run", "-", "--model", PRIMARY], input="Why?", encoding="utf-8",
-            env=environment(SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text),
-            capture_output=True, timeout=60, check=True,
+    with stub(scenario(tmp_path, {PRIMARY: {"text": "hello"}})) as url:
+        run_command(
+            "run", "-", "--model", PRIMARY, given="Why?",
+            SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
         )  # fmt: skip
         (request,) = httpx.get(f"{url}/_stub/requests").json()
 
@@ -617,8 +603,8 @@ def test_a_prompt_can_come_from_stdin(tmp_path: Path) -> None:
 
 def test_words_of_a_provider_cannot_steer_the_terminal(tmp_path: Path) -> None:
     error = {"status": 401, "body": {"error": {"code": 401, "message": "no \x1b[31mway\x07"}}}
-    with stub("--scenario", scenario(tmp_path, {PRIMARY: error})) as url:
-        ran = run(
+    with stub(scenario(tmp_path, {PRIMARY: error})) as url:
+        ran = run_command(
             "run", "hi", "--model", PRIMARY,
             SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
         )  # fmt: skip
@@ -628,8 +614,8 @@ def test_words_of_a_provider_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 def test_an_answer_in_a_pipe_is_not_altered(tmp_path: Path) -> None:
     text = "\x1b[31mred\x1b[0m \u2028 and \u00e9\n"
-    with stub("--scenario", scenario(tmp_path, {PRIMARY: {"text": text}})) as url:
-        ran = run(
+    with stub(scenario(tmp_path, {PRIMARY: {"text": text}})) as url:
+        ran = run_command(
             "run", "hi", "--model", PRIMARY,
             SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text,
         )  # fmt: skip
@@ -640,9 +626,9 @@ def test_an_answer_in_a_pipe_is_not_altered(tmp_path: Path) -> None:
 def test_a_sibling_without_a_key_is_passed_over(tmp_path: Path) -> None:
     siblings = {"fallbackModelsByModel": {PRIMARY: ["groq/x", SIBLING]}}
     answers = {PRIMARY: {"status": 503}, SIBLING: {"text": "hello"}}
-    with stub("--scenario", scenario(tmp_path, answers)) as url:
+    with stub(scenario(tmp_path, answers)) as url:
         providers = httpx.get(f"{url}/_stub/providers").json()
-        ran = run(
+        ran = run_command(
             "run", "hi", "--model", PRIMARY, "--json", SIDESTEP_PROVIDERS=providers,
             SIDESTEP_FALLBACK_CONFIG=MAP | siblings,
         )  # fmt: skip
@@ -666,7 +652,7 @@ def test_a_signal_ends_a_turn_at_once_with_its_connection_closed(
     tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
     answers = {PRIMARY: {"text": "Half an answer", "stall": True}}
-    with stub("--scenario", scenario(tmp_path, answers)) as url:
+    with stub(scenario(tmp_path, answers)) as url:
         turn = subprocess.Popen(
             [*SIDESTEP, "run", "hi", "--model", PRIMARY],
             env=environment(SIDESTEP_PROVIDERS=httpx.get(f"{url}/_stub/providers").text),
@@ -676,7 +662,7 @@ def test_a_signal_ends_a_turn_at_once_with_its_connection_closed(
             assert turn.stdout is not None
             assert turn.stdout.read(4) == "Half"
             turn.send_signal(number)
-            _output, errors = turn.communicate(timeout=10)
+            _output, errors = turn.communicate(timeout=60)
         (request,) = httpx.get(f"{url}/_stub/requests").json()
 
     assert turn.returncode == status
@@ -685,17 +671,14 @@ def test_a_signal_ends_a_turn_at_once_with_its_connection_closed(
 
 
 def test_a_reader_that_leaves_ends_the_command_quietly() -> None:
-    ran = subprocess.run(
-        ["sh", "-c", f"{' '.join(SIDESTEP)} drill --list | head -n 1"],
-        env=environment(), capture_output=True, encoding="utf-8", timeout=60, check=True,
-    )  # fmt: skip
+    ran = run_process("sh", "-c", f"{' '.join(SIDESTEP)} drill --list | head -n 1")
 
     assert ran.stdout.startswith("primary-503")
     assert ran.stderr == ""
 
 
 def test_the_stub_listens_on_loopback_unless_told_otherwise() -> None:
-    with stub() as url:
+    with stub_process() as url:
         assert url.startswith("http://127.0.0.1:")
         reply = httpx.post(
             f"{url}/anthropic/v1/messages",
@@ -714,7 +697,7 @@ def test_a_strict_stub_refuses_what_the_real_api_refuses(
     options: tuple[str, ...], status: int
 ) -> None:
     question = {"role": "user", "content": ""}
-    with stub(*options) as url:
+    with stub_process(*options) as url:
         reply = httpx.post(
             f"{url}/anthropic/v1/messages",
             json={"model": "claude", "max_tokens": 1, "messages": [question]},
@@ -726,7 +709,7 @@ def test_a_strict_stub_refuses_what_the_real_api_refuses(
 def test_a_port_that_is_taken_is_named() -> None:
     with stub() as url:
         port = url.rpartition(":")[2]
-        ran = run("stub", "--port", port)
+        ran = run_command("stub", "--port", port)
 
     assert ran.returncode == 2
     assert f"port {port}" in ran.stderr

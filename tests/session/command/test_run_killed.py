@@ -15,7 +15,8 @@ import pytest
 
 from sidestep import Message, SqliteStore, Text, ToolCall
 
-from .test_main import MAP, PRIMARY, SIBLING, environment, scenario, stub
+from ...command import environment, scenario, stub
+from .test_main import MAP, PRIMARY, SIBLING
 
 STRIDE = 5
 """Every fifth statement and event; 1 tries them all."""
@@ -39,7 +40,7 @@ CONFIG = {**MAP, "fallbackModelsByModel": {SIBLING: PRIMARY, PRIMARY: SIBLING}}
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks of one process")
 def test_a_killed_command_goes_on_with_all_that_was_kept(tmp_path: Path) -> None:
-    with stub("--strict", "--scenario", scenario(tmp_path, ANSWERS)) as url:
+    with stub(scenario(tmp_path, ANSWERS), strict=True) as url:
         runs = tmp_path / "runs"
         runs.mkdir()
         subprocess.run(

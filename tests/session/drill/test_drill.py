@@ -10,14 +10,22 @@ import pytest
 from rich.console import Console
 
 from sidestep import AttemptFailed, ConfigError, Failure, Route
-from sidestep.session.drill.drill import Drill, list_drills, play
+from sidestep.session.drill.drill import Drill, PlayedTurn, list_drills, play
 from sidestep.session.drill.judge import judge, report
 from sidestep.session.drill.timeline import draw
 from sidestep.session.plan.limits import Limits
 from sidestep.session.step import recovery as engine
 from sidestep.session.step.decision import Decision, StepState, Stop, Swap, decide
 
+from ...virtual import run_virtually
+
 NAMES = [drill.name for drill in list_drills()]
+
+
+def rehearsed(drill: Drill) -> list[PlayedTurn]:
+    """Play *drill* in virtual time."""
+    return run_virtually(lambda: play(drill))
+
 
 Rule = Callable[[Failure, StepState, Limits], Decision]
 
@@ -39,15 +47,13 @@ def never_degrade(failure: Failure, standing: StepState, limits: Limits) -> Deci
     return decision
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("name", NAMES)
-async def test_a_shipped_drill_passes(name: str) -> None:
+def test_a_shipped_drill_passes(name: str) -> None:
     drill = Drill.find(name)
 
-    assert judge(drill, await play(drill)) == []
+    assert judge(drill, rehearsed(drill)) == []
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("name", "rule"),
     [
@@ -57,13 +63,13 @@ async def test_a_shipped_drill_passes(name: str) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
-async def test_a_drill_fails_with_an_engine_that_does_wrong(
+def test_a_drill_fails_with_an_engine_that_does_wrong(
     name: str, rule: Rule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "decide", rule)
     drill = Drill.find(name)
 
-    complaints = judge(drill, await play(drill))
+    complaints = judge(drill, rehearsed(drill))
 
     assert complaints
     assert all(complaint.startswith(("turn ", "a request to ")) for complaint in complaints)
@@ -78,11 +84,10 @@ def test_the_default_drill_stands_first_in_the_list() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.asyncio
-async def test_the_report_of_a_drill_has_the_form_that_scripts_rely_on() -> None:
+def test_the_report_of_a_drill_has_the_form_that_scripts_rely_on() -> None:
     primary, sibling = Route("openrouter/anthropic/claude-sonnet-5"), "anthropic/claude-sonnet-5"
     drill = Drill.find("primary-503")
-    turns = await play(drill)
+    turns = rehearsed(drill)
 
     found = report(drill, turns, [])
 
@@ -108,11 +113,10 @@ async def test_the_report_of_a_drill_has_the_form_that_scripts_rely_on() -> None
     assert found["turns"][2]["text"] == "The primary is back: all tests pass."
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
-async def test_the_timeline_has_a_row_for_each_route(encoding: str) -> None:
+def test_the_timeline_has_a_row_for_each_route(encoding: str) -> None:
     drill = Drill.find("primary-503")
-    turns = await play(drill)
+    turns = rehearsed(drill)
     output = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
 
     draw(Console(file=output, width=100), drill, turns, [])
@@ -128,10 +132,9 @@ async def test_the_timeline_has_a_row_for_each_route(encoding: str) -> None:
     assert "passed  7 requests, all as expected" in lines
 
 
-@pytest.mark.asyncio
-async def test_the_timeline_says_why_a_route_was_passed_over() -> None:
+def test_the_timeline_says_why_a_route_was_passed_over() -> None:
     drill = Drill.find("counted")
-    turns = await play(drill)
+    turns = rehearsed(drill)
     output = io.StringIO()
 
     draw(Console(file=output, width=100), drill, turns, [])
@@ -171,7 +174,6 @@ prompt = "and now?"
 """
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("text", "answered"),
     [
@@ -179,18 +181,17 @@ prompt = "and now?"
         pytest.param(FORGED.replace("true", "false"), ["text"], id="not strict"),
     ],
 )
-async def test_a_strict_drill_refuses_what_the_real_api_refuses(
+def test_a_strict_drill_refuses_what_the_real_api_refuses(
     tmp_path: Path, text: str, answered: list[str]
 ) -> None:
     path = tmp_path / "forged.toml"
     path.write_text(text)
 
-    _, turn = await play(Drill.find(str(path)))
+    _, turn = rehearsed(Drill.find(str(path)))
 
     assert [each.answered for each in turn.requests] == answered
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("expect", "complaint"),
     [
@@ -244,14 +245,14 @@ async def test_a_strict_drill_refuses_what_the_real_api_refuses(
         ),
     ],
 )  # fmt: skip
-async def test_a_drill_of_ones_own_is_judged_by_what_it_expects(
+def test_a_drill_of_ones_own_is_judged_by_what_it_expects(
     tmp_path: Path, expect: str, complaint: str | None
 ) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(DRILL + ("[turns.expect]\n" + expect if expect else ""))
     drill = Drill.find(str(path))
 
-    complaints = judge(drill, await play(drill))
+    complaints = judge(drill, rehearsed(drill))
 
     if complaint is None:
         assert complaints == []
@@ -300,7 +301,6 @@ attempts = 2
 """
 
 
-@pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("text", "refused"),
     [
@@ -308,14 +308,14 @@ attempts = 2
         pytest.param(HINTED, "house/x", id="providers of a variable"),
     ],
 )
-async def test_a_variable_that_leads_to_a_provider_which_refuses_leads_to_a_closed_port(
+def test_a_variable_that_leads_to_a_provider_which_refuses_leads_to_a_closed_port(
     tmp_path: Path, text: str, refused: str
 ) -> None:
     path = tmp_path / "refused.toml"
     path.write_text(text)
     drill = Drill.find(str(path))
 
-    (turn,) = played = await play(drill)
+    (turn,) = played = rehearsed(drill)
 
     failures = [event.failure for _, event in turn.events if isinstance(event, AttemptFailed)]
     assert [(each.route, each.code) for each in failures] == [(refused, "refused")]

@@ -15,8 +15,9 @@ import pytest
 from sidestep import ConfigError
 from sidestep.session.journal.summary import summarise
 
+from ...command import run_command, scenario, stub
 from ...other_words import IS_A_DIRECTORY, NO_PERMISSION
-from ..command.test_main import MAP, PRIMARY, SIBLING, run, scenario, stub
+from ..command.test_main import MAP, PRIMARY, SIBLING
 
 ROOT = Path(__file__).parents[3]
 HEAD = {"journal": 1, "session": "s", "at": "2026-01-02T03:04:05.000Z"}
@@ -254,7 +255,7 @@ def test_the_example_in_the_readme_is_a_journal(tmp_path: Path) -> None:
     ],
 )
 def test_check_refuses(arguments: list[str], status: int, message: str, tmp_path: Path) -> None:
-    ran = run("check", *arguments, cwd=tmp_path)
+    ran = run_command("check", *arguments, cwd=tmp_path)
 
     assert (ran.returncode, ran.stdout) == (status, "")
     assert message in ran.stderr
@@ -266,7 +267,7 @@ def test_check_says_that_a_file_may_not_be_read(tmp_path: Path) -> None:
     if os.access(path, os.R_OK):
         pytest.skip("whoever runs this may read everything")
 
-    ran = run("check", "--journal", str(path))
+    ran = run_command("check", "--journal", str(path))
 
     assert (ran.returncode, NO_PERMISSION in ran.stderr) == (2, True)
 
@@ -274,7 +275,7 @@ def test_check_says_that_a_file_may_not_be_read(tmp_path: Path) -> None:
 def test_check_reads_what_run_wrote(tmp_path: Path) -> None:
     path = str(tmp_path / "journal")
     answers = scenario(tmp_path, {PRIMARY: {"status": 503}, SIBLING: {"text": "hello"}})
-    with stub("--scenario", answers) as url:
+    with stub(answers) as url:
         providers = {
             "openrouter": {"baseUrl": f"{url}/openrouter/api/v1", "apiKeyEnv": None},
             "anthropic": {"baseUrl": f"{url}/anthropic", "apiKeyEnv": None},
@@ -284,14 +285,14 @@ def test_check_reads_what_run_wrote(tmp_path: Path) -> None:
             "SIDESTEP_PROVIDERS": providers,
         }
         arguments = ["run", "a secret prompt", "--model", PRIMARY]
-        given = run(*arguments, "--journal", path, **variables)
-        injected = run(*arguments, SIDESTEP_JOURNAL=path, **variables)
-        refused = run(*arguments, "--journal", str(tmp_path), **variables)
+        given = run_command(*arguments, "--journal", path, **variables)
+        injected = run_command(*arguments, SIDESTEP_JOURNAL=path, **variables)
+        refused = run_command(*arguments, "--journal", str(tmp_path), **variables)
 
     assert (given.stdout, injected.stdout) == ("hello\n", "hello\n")
     assert (refused.returncode, IS_A_DIRECTORY in refused.stderr) == (2, True)
     assert "secret" not in Path(path).read_text()
-    told = json.loads(run("check", "--journal", path, "--json").stdout)
+    told = json.loads(run_command("check", "--journal", path, "--json").stdout)
     assert (told["sessions"], told["turns"]["answered"]) == (2, 2)
     assert told["answered"] == [{"route": SIBLING, "count": 2, "share": 1.0}]
     assert told["moved"] == [
@@ -305,7 +306,7 @@ def test_check_shows_a_person_what_counts(tmp_path: Path) -> None:
     path = write(tmp_path / "journal", HEAD, entry("AttemptStarted"), failed, moved, "junk\n",
                  ended(1, "b/y"), entry("Waved"), entry("LinesLost", lines=2))  # fmt: skip
 
-    ran = run("check", "--journal", path, COLUMNS="100")
+    ran = run_command("check", "--journal", path, COLUMNS="100")
 
     assert ran.returncode == 0
     assert "1 step: 1 answered, 0 failed" in ran.stdout
