@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import FailureKind
@@ -25,6 +25,8 @@ from sidestep.provider.classify.fact_tables import tables_of
 from sidestep.provider.classify.report import Report
 from sidestep.provider.fact import PREFIX, Fact
 from sidestep.provider.failure import Stage
+
+from ...property import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -821,7 +823,7 @@ def every_fact() -> list[Fact]:
 
 
 @given(st.text(alphabet="aA1.,:;`'[]{}() \n-_<>", max_size=3_000))
-@settings(max_examples=20)
+@examples(20)
 def test_no_pattern_fits_noise_or_takes_long(noise: str) -> None:
     for fact in every_fact():
         if fact.text is not None:

@@ -1,4 +1,4 @@
-"""On both event loops."""
+"""On both event loops, in virtual time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pytest
 
 from sidestep.provider.client.idle_timer import watch
 
+from ...virtual import virtual_backend
+
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
+    return virtual_backend(str(request.param))
 
 
 async def test_what_is_late_is_cancelled() -> None:

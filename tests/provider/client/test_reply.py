@@ -1,4 +1,7 @@
-"""What happens on real connections, on both event loops and with either package."""
+"""What happens on real connections, on both event loops and with either package.
+
+The connections are real, the time is virtual.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ from sidestep import Client, FailureKind, ProviderError, Route
 from sidestep.provider.catalog.catalog import Provider, Timeouts
 from sidestep.provider.conversation import Conversation, Message, Text, ToolCall
 from sidestep.provider.failure import Failure, Stage
+
+from ...virtual import virtual_backend
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -49,8 +54,8 @@ STREAM = {"content-type": "text/event-stream"}
 
 
 @pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
+    return virtual_backend(str(request.param))
 
 
 def providers(base_url: str, **timeouts: float) -> dict[str, Provider]:

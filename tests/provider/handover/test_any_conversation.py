@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import Route
@@ -16,6 +16,7 @@ from sidestep.provider.cure import Change, Cure
 from sidestep.provider.stub.signature.issuer import Issuer
 from sidestep.provider.stub.strict.judge import complaint
 
+from ...property import examples
 from ..conversations import ROUTES, conversations
 
 DETAILS = {
@@ -35,7 +36,7 @@ cures = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(conversations(), st.sampled_from([*ROUTES]), st.lists(cures, max_size=2))
 def test_a_conversation_made_elsewhere_is_taken_everywhere(
     conversation: Conversation, route: Route, cures: list[Cure]

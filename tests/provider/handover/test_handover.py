@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import Route
@@ -27,6 +27,7 @@ from sidestep.provider.conversation import (
 from sidestep.provider.handover.handover import GO_ON, Handover, hand_over
 from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target
 
+from ...property import examples
 from ..conversations import ROUTES, conversations, messages, target
 
 if TYPE_CHECKING:
@@ -295,7 +296,7 @@ def test_a_call_of_its_own_that_lost_its_signature_gets_a_placeholder() -> None:
 # What holds for any conversation and any route.
 
 TARGETS = st.sampled_from([*ROUTES]).map(target)
-many = settings(max_examples=200)
+many = examples(200)
 
 
 @many

@@ -18,8 +18,8 @@ from sidestep import Message, SqliteStore, Text, ToolCall
 from ...command import environment, scenario, stub
 from .test_main import MAP, PRIMARY, SIBLING
 
-STRIDE = 5
-"""Every fifth statement and event; 1 tries them all."""
+STRIDES = {True: 5, False: 17}
+"""How many statements and events lie between two kills, in a whole run and in a quick one."""
 
 
 def call(name: str) -> dict[str, Any]:
@@ -39,17 +39,18 @@ CONFIG = {**MAP, "fallbackModelsByModel": {SIBLING: PRIMARY, PRIMARY: SIBLING}}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forks of one process")
-def test_a_killed_command_goes_on_with_all_that_was_kept(tmp_path: Path) -> None:
+def test_a_killed_command_goes_on_with_all_that_was_kept(tmp_path: Path, *, whole: bool) -> None:
+    stride = STRIDES[whole]
     with stub(scenario(tmp_path, ANSWERS), strict=True) as url:
         runs = tmp_path / "runs"
         runs.mkdir()
         subprocess.run(
-            [sys.executable, Path(__file__).with_name("killed_process.py"), runs, url, str(STRIDE)],
+            [sys.executable, Path(__file__).with_name("killed_process.py"), runs, url, str(stride)],
             env=environment(SIDESTEP_FALLBACK_CONFIG=CONFIG), timeout=300, check=True,
         )  # fmt: skip
 
     points = sorted(runs.iterdir())
-    assert len(points) > 10
+    assert len(points) > 60 // stride
     assert {point.name: wrong for point in points if (wrong := _wrong(point))} == {}
 
 

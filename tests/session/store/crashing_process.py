@@ -1,7 +1,7 @@
 """A session that is killed at one point after another; run by `test_sqlite_crash.py`.
 
-``python crashing.py FOLDER OPERATIONS`` takes `STEPS` on a new file in FOLDER, and again on
-another, killed before the first statement, before the second and so on, until it comes to the end.
+``python crashing.py FOLDER OPERATIONS STRIDE`` takes `STEPS` on a new file in FOLDER, and again on
+another, killed before the first statement, then before every STRIDE-th, until it comes to the end.
 With OPERATIONS it is killed inside statements, after so many of SQLite's own operations and each
 multiple of that. The log beside each file has one byte for each step that had returned.
 """
@@ -100,9 +100,9 @@ def _dies(path: Path, number: int, *, operations: int) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def main(folder: str, operations: str = "0") -> None:
+def main(folder: str, operations: str = "0", stride: str = "1") -> None:
     """Take the steps until they come to their end."""
-    for number in count(1):
+    for number in count(1, int(stride)):
         if not _dies(Path(folder, f"{number:03}.db"), number, operations=int(operations)):
             return
 

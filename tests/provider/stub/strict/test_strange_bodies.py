@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import FailureKind
@@ -16,6 +16,7 @@ from sidestep.provider.stub.strict.complaint import Complaint
 from sidestep.provider.stub.vendor_error import to_json
 from sidestep.provider.wire_name import Wire
 
+from ....property import examples
 from . import test_anthropic as anthropic
 from . import test_gemini as gemini
 from . import test_openai_chat as chat
@@ -96,7 +97,7 @@ def tame(wire: Wire, held: dict[str, Any]) -> dict[str, Any]:
 
 @each_wire
 @given(held=st.dictionaries(st.sampled_from(TOP), values, max_size=6), data=st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_no_body_breaks_a_rule(
     wire: Wire, vendor: str, model: str, held: dict[str, Any], data: st.DataObject
 ) -> None:

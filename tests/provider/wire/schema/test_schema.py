@@ -7,12 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.provider.wire.schema.openai import for_openai
 from sidestep.provider.wire.schema.openapi_subset import for_gemini_subset
 from sidestep.provider.wire.schema.schema import for_gemini
+
+from ....property import examples
 
 Schema = dict[str, Any]
 
@@ -385,7 +387,7 @@ SCHEMAS = schemas(st.recursive(st.booleans() | st.just({}), schemas, max_leaves=
 
 
 @given(SCHEMAS)
-@settings(max_examples=60)
+@examples(60)
 def test_for_gemini_twice_is_as_once_and_changes_nothing(schema: Schema) -> None:
     before = copy.deepcopy(schema)
 
@@ -423,7 +425,7 @@ def check_subset(schema: Schema) -> None:
 
 
 @given(SCHEMAS)
-@settings(max_examples=60)
+@examples(60)
 def test_the_subset_holds_nothing_that_is_refused(schema: Schema) -> None:
     before = copy.deepcopy(schema)
 
