@@ -1,7 +1,8 @@
-"""An agent that is not ours, drilled from outside: two processes, and nothing shared but variables.
+"""An agent that is not ours, drilled from outside: nothing is shared but variables.
 
 The agent is fixtures/agents/tinycode. It owns a package named `session`, its loop and its HTTP
-call; each row looks only at what it prints and at what reached the stub.
+call; each row looks only at what it prints and at what reached the stub. Two rows, one for each
+exit status, run it in a process of its own.
 """
 
 from __future__ import annotations
@@ -9,11 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,13 @@ from typing import Any
 import httpx
 import pytest
 
+from sidestep.session.clock import SystemClock
+
+from .command import Ran, run_program, scenario, stub
+
 AGENT = Path(__file__).parents[1] / "fixtures" / "agents" / "tinycode" / "main.py"
-TIMEOUT = 30.0
+OWN_MODULES = ("model", "session", "tools")
+TIMEOUT = 60.0
 
 OPENROUTER = "openrouter/anthropic/claude-sonnet-5"
 ANTHROPIC = "anthropic/claude-sonnet-5"
@@ -33,6 +38,7 @@ COORDINATOR_CONFIG = "REPLO_OPENCODE_FALLBACK_CONFIG"
 
 Json = dict[str, Any]
 
+TINYCODE = (sys.executable, str(AGENT))
 WRITE = {"name": "write_file", "input": {"path": "notes.md", "content": "mended"}}
 READ = {"name": "read_file", "input": {"path": "notes.md"}}
 
@@ -63,7 +69,7 @@ class Sandbox:
     """A folder and the variables in which the agent runs, and how it is started."""
 
     folder: Path
-    agent: tuple[str, ...] = (sys.executable, str(AGENT))
+    agent: tuple[str, ...] = TINYCODE
     variables: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -74,20 +80,41 @@ class Sandbox:
         """Inject a configuration as a coordinator does; without same-route retries."""
         self.variables[CONFIG] = config(**settings)
 
-    def run(self, answers: dict[str, list[Json]], *, model: str = OPENROUTER) -> Run:
-        """Let the agent take one turn against a stub that plays *answers*."""
-        scenario = self.folder / "scenario.json"
-        scenario.write_text(json.dumps({"answers": answers}))
+    def run(
+        self, answers: dict[str, list[Json]], *, model: str = OPENROUTER, has_process: bool = False
+    ) -> Run:
+        """Let the agent take one turn against a stub that plays *answers*.
+
+        Args:
+            has_process: The agent runs in a process of its own, not in this one.
+        """
         self.workspace.mkdir()
-        command = [*self.agent, "Mend it.", "--model", model]
-        with stub(scenario) as url:
-            ran = subprocess.run(
-                [*command, "--workspace", str(self.workspace)],
-                cwd=self.folder, env=self._environment(url), timeout=TIMEOUT,
-                capture_output=True, text=True, check=False,
-            )  # fmt: skip
+        arguments = ["Mend it.", "--model", model, "--workspace", str(self.workspace)]
+        start = self._start if has_process or self.agent != TINYCODE else self._call
+        with stub(scenario(self.folder, answers)) as url:
+            ran = start(arguments, self._environment(url))
             requests = httpx.get(f"{url}/_stub/requests", timeout=TIMEOUT).json()
         return Run(ran.returncode, ran.stdout, ran.stderr.splitlines(), requests)
+
+    def _start(self, arguments: list[str], environ: dict[str, str]) -> Ran:
+        ran = subprocess.run(
+            [*self.agent, *arguments], cwd=self.folder, env=environ, timeout=TIMEOUT,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+    def _call(self, arguments: list[str], environ: dict[str, str]) -> Ran:
+        argv = [str(AGENT), *arguments]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.syspath_prepend(AGENT.parent)
+            try:
+                return run_program(
+                    lambda: runpy.run_path(argv[0], run_name="__main__"), argv, environ,
+                    cwd=self.folder,
+                )  # fmt: skip
+            finally:
+                for name in OWN_MODULES:
+                    sys.modules.pop(name, None)
 
     def _environment(self, url: str) -> dict[str, str]:
         return {
@@ -98,26 +125,6 @@ class Sandbox:
             "TINYCODE_ANTHROPIC_URL": f"{url}/anthropic",
             **self.variables,
         }
-
-
-@contextmanager
-def stub(scenario: Path) -> Iterator[str]:
-    """Start the stub as a process, and hand over its URL once it listens."""
-    command = [sys.executable, "-m", "sidestep", "stub", "--port", "0"]
-    with subprocess.Popen(
-        [*command, "--scenario", str(scenario)],
-        cwd=scenario.parent, stdout=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        watchdog = threading.Timer(2 * TIMEOUT, process.kill)
-        watchdog.start()
-        try:
-            assert process.stdout is not None
-            said, _, url = process.stdout.readline().strip().partition("listening on ")
-            assert (said, url[:17]) == ("", "http://127.0.0.1:")
-            yield url
-        finally:
-            watchdog.cancel()
-            process.kill()
 
 
 @pytest.fixture
@@ -142,7 +149,9 @@ def tool_results(request: Json) -> list[str]:
 
 
 def test_an_answer_at_once_takes_one_request(sandbox: Sandbox) -> None:
-    ran = sandbox.run({OPENROUTER: [{"text": "Done."}], ANTHROPIC: [{"text": "No."}]})
+    ran = sandbox.run(
+        {OPENROUTER: [{"text": "Done."}], ANTHROPIC: [{"text": "No."}]}, has_process=True
+    )
 
     assert (ran.status, ran.stdout) == (0, "Done.\n")
     assert ran.stderr == [f"answered by {OPENROUTER} after 1 attempts"]
@@ -150,13 +159,21 @@ def test_an_answer_at_once_takes_one_request(sandbox: Sandbox) -> None:
 
 
 def test_without_a_configuration_a_route_is_retried_and_no_other_is_asked(
-    sandbox: Sandbox,
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one test that waits: the agent sleeps the first backoff of the policy, 2 to 2.5 s."""
+    slept: list[float] = []
+
+    async def sleep(_clock: SystemClock, seconds: float) -> None:
+        slept.append(seconds)
+
+    monkeypatch.setattr(SystemClock, "sleep", sleep)
+
     ran = sandbox.run(
         {OPENROUTER: [{"status": 503}, {"text": "Done."}], ANTHROPIC: [{"text": "No."}]}
     )
 
+    (backoff,) = slept
+    assert 2 <= backoff <= 2.5
     assert (ran.status, ran.stdout) == (0, "Done.\n")
     assert ran.stderr == [f"answered by {OPENROUTER} after 2 attempts"]
     assert ran.routes == [OPENROUTER, OPENROUTER]
@@ -324,7 +341,9 @@ def test_when_both_routes_are_down_the_agent_names_every_attempt_and_exits_1(
 ) -> None:
     sandbox.configure(maxFallbackAttempts=2)
 
-    ran = sandbox.run({OPENROUTER: [{"status": 503}], ANTHROPIC: [{"status": 529}]})
+    ran = sandbox.run(
+        {OPENROUTER: [{"status": 503}], ANTHROPIC: [{"status": 529}]}, has_process=True
+    )
 
     assert (ran.status, ran.stdout) == (1, "")
     assert ran.routes == [OPENROUTER, ANTHROPIC, OPENROUTER]
