@@ -72,6 +72,13 @@ def virtual_backend(name: str) -> tuple[str, dict[str, object]]:
     return name, {"clock": trio.testing.MockClock(autojump_threshold=QUIET)}
 
 
+def pass_time(seconds: float) -> None:
+    """Let *seconds* pass at once in the event loop of asyncio that runs."""
+    loop = asyncio.get_running_loop()
+    before = loop.time
+    loop.time = lambda: before() + seconds  # type: ignore[method-assign]
+
+
 def run_virtually(main: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run *main* on asyncio, in virtual time."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:

@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ..test_agent import AGENT, ANTHROPIC, OPENROUTER, Sandbox, config, stub
+from ..command import stub
+from ..test_agent import AGENT, ANTHROPIC, OPENROUTER, Sandbox, config
 from .environment import Copies, run
 
 OPENAI = "openai/gpt-5"
@@ -45,7 +46,6 @@ def test_a_frozen_agent_with_its_own_calls_swaps(tinycode: Path, tmp_path: Path)
 
 def test_a_frozen_session_swaps_across_every_wire(agent: Path, tmp_path: Path) -> None:
     failed = [{"status": 503}]
-    scenario = tmp_path / "scenario.json"
     answers = {
         OPENROUTER: failed,
         # To two calls of the agent's own; the third is of the session.
@@ -53,9 +53,7 @@ def test_a_frozen_session_swaps_across_every_wire(agent: Path, tmp_path: Path) -
         OPENAI: failed,
         GEMINI: [{"text": "At last."}, {"text": "Again."}],
     }
-    scenario.write_text(json.dumps({"answers": answers}))
-
-    with stub(scenario) as url:
+    with stub(scenario(tmp_path, answers)) as url:
         providers = httpx.get(f"{url}/_stub/providers").text
         chain = config(
             fallbackModelsByModel={OPENROUTER: [ANTHROPIC, OPENAI, GEMINI]}, maxFallbackAttempts=3

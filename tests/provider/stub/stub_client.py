@@ -50,7 +50,7 @@ def playing(**answers: object) -> Stub:
 
 
 def client(stub: Stub) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=stub.url, timeout=5, trust_env=False)
+    return httpx.AsyncClient(base_url=stub.url, timeout=60, trust_env=False)
 
 
 def path_to(route: str, *, stream: bool = True) -> str:

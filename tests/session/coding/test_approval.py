@@ -72,7 +72,7 @@ async def asked(
     async def ask() -> None:
         answers.append(await approve(request))
 
-    with pytest.MonkeyPatch.context() as patch, anyio.fail_after(5):
+    with pytest.MonkeyPatch.context() as patch, anyio.fail_after(60):
         patch.setattr(sys, "stdin", terminal.stdin)
         patch.setattr(sys, "stderr", terminal.stderr)
         async with anyio.create_task_group() as tasks:

@@ -135,7 +135,7 @@ async def test_what_cannot_be_read_is_told(
     (root / "short").write_text("a\n")
     os.mkfifo(root / "pipe")
 
-    with anyio.fail_after(5), pytest.raises(ValueError, match=why):
+    with anyio.fail_after(60), pytest.raises(ValueError, match=why):
         await files.read(path, offset=2)
 
 
@@ -337,7 +337,7 @@ async def test_lines_are_found(
     (root / ".git" / "c").write_text("ignored\n")
     os.mkfifo(root / "pipe")
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         assert sorted((await find.search(**given)).split("\n")) == hits
 
 
@@ -356,7 +356,7 @@ async def test_lines_are_found(
 async def test_what_cannot_be_searched_is_told(
     find: SearchTools, given: dict[str, str], why: str
 ) -> None:
-    with anyio.fail_after(5), pytest.raises(ValueError, match=why):
+    with anyio.fail_after(60), pytest.raises(ValueError, match=why):
         await find.search(**given)
 
 
@@ -366,7 +366,7 @@ async def test_a_pattern_that_runs_away_is_stopped(root: Path, pattern: str) -> 
     (root / "f").write_text("a" * 60 + "b")
     find = SearchTools(Workspace(root), deadline=0.3)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         told = await find.search(pattern)
 
     assert told.startswith("[stopped after 0.3 s, before the end: simplify the pattern")
@@ -376,7 +376,7 @@ async def test_many_hits_end(root: Path, find: SearchTools) -> None:
     (root / "f").write_text("a\n" * 100_000)
     (root / "g").write_text("a\n" * 100_000)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         lines = (await find.search("a")).split("\n")
 
     assert len(lines) == MOST_HITS + 1

@@ -42,6 +42,7 @@ from sidestep import (
 from sidestep.provider.conversation import AttemptRecord, Usage
 from sidestep.provider.conversation_json import message_to_json, read_message
 
+from ...virtual import pass_time
 from ..turn.outage import A, B, Outage
 
 USAGE = {"input": 10_000, "output": 500}
@@ -152,7 +153,7 @@ async def test_a_longest_answer_is_set_aside_before_it_is_asked_for() -> None:
 async def test_what_an_attempt_under_way_may_take_is_not_left_for_another() -> None:
     answered = {A: [{"text": "Half", "stall": True}, ANSWER]}
     async with Outage(answered, session={"budget": Budget(attempts=1)}) as outage:
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(outage.session.turn, "hi")
                 await outage.stub.wait_for(1)
@@ -227,7 +228,7 @@ async def test_an_attempt_that_was_refused_at_once_pays_an_attempt_and_no_token(
 @pytest.mark.asyncio
 async def test_a_cancelled_attempt_pays_as_well() -> None:
     async with Outage({A: {"text": "x" * 40, "stall": True}}) as outage:
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
 
                 def stop(event: Event) -> None:
@@ -451,16 +452,17 @@ async def test_time_that_is_up_ends_a_wait() -> None:
 async def test_time_that_is_up_ends_an_attempt_which_is_listed_with_those_before() -> None:
     def pass_a_minute(event: Event) -> None:
         if isinstance(event, Swapped):
-            outage.clock.now += 59.99
+            outage.clock.now += 30
         if isinstance(event, AttemptStarted) and event.route == B:
-            outage.clock.now += 1
+            outage.clock.now += 31
+            pass_time(31)
 
     options = {"budget": Budget(seconds=60)}
     answered = {A: {"status": 503}, B: {"text": "Half", "after": 1, "stall": True}}
     async with Outage(answered, session=options) as outage:
         outage.middleware.on_event = pass_a_minute
         overrun = pytest.raises(BudgetExceeded, match=r"lasted 61\.0 of 60 s")
-        with anyio.fail_after(5), overrun as caught:
+        with anyio.fail_after(60), overrun as caught:
             await outage.session.turn("hi")
 
     failed = [(each.route, each.failure and each.failure.kind) for each in caught.value.attempts]
@@ -471,21 +473,22 @@ async def test_time_that_is_up_ends_an_attempt_which_is_listed_with_those_before
 async def test_time_that_is_up_ends_a_tool() -> None:
     async def think() -> str:
         """Think."""
-        outage.clock.now += 1
+        outage.clock.now += 31
+        pass_time(31)
         await anyio.sleep_forever()
         return ""
 
     call = {"tool_calls": [{"name": "think", "input": {}}]}
 
-    def pass_nearly_a_minute(event: Event) -> None:
+    def pass_half_a_minute(event: Event) -> None:
         if isinstance(event, StepEnded):
-            outage.clock.now += 59.99
+            outage.clock.now += 30
 
     options = {"tools": [think], "budget": Budget(seconds=60)}
     async with Outage({A: call}, session=options) as outage:
-        outage.middleware.on_event = pass_nearly_a_minute
+        outage.middleware.on_event = pass_half_a_minute
         overrun = pytest.raises(BudgetExceeded, match=r"lasted 61\.0 of 60 s")
-        with anyio.fail_after(5), overrun as caught:
+        with anyio.fail_after(60), overrun as caught:
             await outage.session.turn("hi")
 
     assert caught.value.attempts == ()

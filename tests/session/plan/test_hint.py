@@ -294,7 +294,7 @@ async def test_a_cancellation_and_a_deadline_do_not_fall_through() -> None:
 
     with pytest.raises(TimeoutError, match="the step's deadline has passed"):
         await engine.step(NAME, deadline=3.0).run(lambda attempt: fail(attempt.route))
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(engine.step(NAME).run, lambda attempt: hang(attempt.route))
             await anyio.wait_all_tasks_blocked()

@@ -19,7 +19,7 @@ from sidestep.provider.catalog.catalog import catalog, provider_settings
 from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.server import Stub
 
-from ...virtual import VirtualClock
+from ...virtual import VirtualClock, virtual_backend
 
 A, B = Route("openrouter/x"), Route("anthropic/x")
 
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "trio"
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return virtual_backend("trio")
 
 
 def middleware(clock: VirtualClock) -> Sidestep:

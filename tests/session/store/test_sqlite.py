@@ -163,7 +163,7 @@ class Slow:
 
         def slow(*given: object) -> object:
             self.begun.set()
-            assert self.may_go_on.wait(10)
+            assert self.may_go_on.wait(60)
             try:
                 return method(*given)
             finally:
@@ -172,7 +172,7 @@ class Slow:
         monkeypatch.setattr(SessionFile, name, slow)
 
     async def until_begun(self) -> None:
-        assert await anyio.to_thread.run_sync(self.begun.wait, 10)
+        assert await anyio.to_thread.run_sync(self.begun.wait, 60)
 
 
 async def test_a_write_that_waits_for_its_turn_is_cancelled(
@@ -180,7 +180,7 @@ async def test_a_write_that_waits_for_its_turn_is_cancelled(
 ) -> None:
     slow = Slow(monkeypatch)
     async with SqliteStore(path) as store:
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(store.append, said("1"))
                 await slow.until_begun()
@@ -205,7 +205,7 @@ async def test_a_write_that_has_begun_ends_though_it_is_cancelled(
         went_on = True
 
     async with SqliteStore(path) as store:
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(append)
                 await slow.until_begun()
@@ -252,7 +252,7 @@ def test_a_task_that_asyncio_cancels_while_it_opens_a_file_lets_go_of_it(
         slow.may_go_on.set()
         await asyncio.wait([task])
         assert task.cancelled()
-        assert await anyio.to_thread.run_sync(slow.ended.wait, 10)
+        assert await anyio.to_thread.run_sync(slow.ended.wait, 60)
         await written(path, [said("another's")])
         async with store:
             return [*(await store.load()).values()]

@@ -255,7 +255,7 @@ async def test_two_tasks_at_once_take_turns(store: Store) -> None:
             kept[name].append(await store.append(called(f"{name}{n}", "pending")))
             await store.save_part(kept[name][-1], 1, Text(name))
 
-    with anyio.fail_after(30):
+    with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             for name in kept:
                 tasks.start_soon(append, name)

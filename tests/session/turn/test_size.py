@@ -14,6 +14,7 @@ from sidestep.session.plan.load import map_plan
 from sidestep.session.plan.needs import Counted, Needs
 from sidestep.session.step import hooks
 
+from ...virtual import pass_time
 from ..plan.routing_rules import A, Answer, B, C, Run, rule
 from .outage import A as PRIMARY
 from .outage import B as SIBLING
@@ -186,7 +187,7 @@ def test_past_the_deadline_a_count_at_a_swap_is_not_waited_for_either() -> None:
     run = Run(rule(A, SMALL_TOO), {A: Answer(503)})
 
     with pytest.raises(TimeoutError, match="1 attempt failed") as caught:
-        run.take(needs=Needs(tokens=99), count=_forever, deadline=0.05)
+        run.take(needs=Needs(tokens=99), count=_too_long, deadline=30)
 
     assert isinstance(caught.value.__cause__, Answer)
     assert run.agent.asked == [A]
@@ -236,15 +237,21 @@ def test_a_count_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_step_that_is_cancelled_while_a_sibling_counts_has_degraded_its_route() -> None:
     run = Run(rule(A, SMALL_TOO), {A: Answer(503)})
-    step = run.engine.step("coding", needs=Needs(tokens=99), count=_forever)
+    step = run.engine.step("coding", needs=Needs(tokens=99), count=_too_long)
 
     async def cancelled() -> bool:
-        with anyio.move_on_after(0.05) as scope:
+        with anyio.move_on_after(30) as scope:
             await step.run(lambda attempt: run.agent.call(attempt.route))
         return scope.cancelled_caught
 
     assert anyio.run(cancelled)
     assert run.engine.degraded.snapshot() == {A: 60.0}
+
+
+async def _too_long(_: Route) -> int:
+    pass_time(31)
+    await anyio.sleep_forever()
+    raise AssertionError
 
 
 async def _forever(_: Route) -> int:

@@ -23,12 +23,13 @@ from sidestep import (
     Session,
     Sidestep,
     StreamInterrupted,
+    TurnEnded,
 )
 from sidestep.provider.catalog.catalog import Provider
 from sidestep.provider.conversation import Reasoning, Text
 from sidestep.session.drill.judge import shown
 
-from ...virtual import VirtualClock
+from ...virtual import VirtualClock, run_virtually
 from .outage import A, B, Outage
 
 pytestmark = pytest.mark.asyncio
@@ -189,10 +190,16 @@ async def test_a_sibling_that_hangs_is_left_at_its_own_deadline() -> None:
     third = Route("zai/glm-5")
     answers = {A: {"status": 503}, B: {"text": "", "stall": True}, third: {"text": "hello"}}
     timeouts = {B.provider: {"firstEvent": 0.1}}
-    async with Outage(answers, fallbackModelsByModel={A: B, B: third}, timeouts=timeouts) as outage:
-        with anyio.fail_after(5):
-            ended = await outage.session.turn("hi")
-            await outage.stub.requests[1].left.wait()
+    outage = Outage(answers, fallbackModelsByModel={A: B, B: third}, timeouts=timeouts)
+
+    async def turn() -> TurnEnded:
+        async with outage:
+            with anyio.fail_after(60):
+                ended = await outage.session.turn("hi")
+                await outage.stub.requests[1].left.wait()
+                return ended
+
+    ended = await anyio.to_thread.run_sync(run_virtually, turn)
 
     assert (ended.route, outage.asked) == (third, [A, B, third])
     assert set(outage.middleware.degraded.snapshot()) == {A, B}
@@ -276,7 +283,7 @@ async def test_a_step_moves_with_the_address_the_key_and_the_wire_of_its_sibling
 async def test_a_cancelled_turn_closes_its_connection_and_leaves_the_session_usable() -> None:
     answers = {A: [HALF | {"after": 1, "stall": True}, {"text": "whole"}]}
     async with Outage(answers) as outage:
-        with anyio.fail_after(5):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(outage.session.turn, "hi")
                 received = await outage.stub.wait_for(1)
@@ -371,7 +378,7 @@ async def test_of_fifty_steps_at_the_end_of_a_cooldown_one_request_reaches_the_s
         sessions = [
             Session(A, middleware=outage.middleware, client=outage.client) for _ in range(50)
         ]
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
                 for session in sessions:
                     tasks.start_soon(session.turn, "hi")

@@ -33,7 +33,7 @@ def strict() -> Stub:
 
 
 async def post(stub: Stub, path: str, body: dict[str, Any]) -> Any:
-    async with httpx.AsyncClient(base_url=stub.url, timeout=5, trust_env=False) as http:
+    async with httpx.AsyncClient(base_url=stub.url, timeout=60, trust_env=False) as http:
         response = await http.post(path, json=body)
     assert response.status_code == 200, response.text
     return response.json()
@@ -156,7 +156,7 @@ async def test_a_refused_request_takes_no_answer() -> None:
             "messages": [{"role": "user", "content": "Look around."}],
         }
         bad = {**good, "temperature": 0.5}
-        async with httpx.AsyncClient(base_url=stub.url, timeout=5, trust_env=False) as http:
+        async with httpx.AsyncClient(base_url=stub.url, timeout=60, trust_env=False) as http:
             refused = await http.post("/anthropic/v1/messages", json=bad)
             answer = await http.post("/anthropic/v1/messages", json=good)
             came = (await http.get("/_stub/requests")).json()
