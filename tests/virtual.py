@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import anyio.lowlevel
+import sniffio
 import trio.testing
 
 T = TypeVar("T")
@@ -72,8 +73,21 @@ def virtual_backend(name: str) -> tuple[str, dict[str, object]]:
     return name, {"clock": trio.testing.MockClock(autojump_threshold=QUIET)}
 
 
+def passing_backend(name: str) -> tuple[str, dict[str, object]]:
+    """Return what `anyio_backend` takes for the loop *name*, in which `pass_time` works.
+
+    Its time goes on at the real pace as well, so that it may wait for threads and processes.
+    """
+    return name, {} if name == "asyncio" else {"clock": trio.testing.MockClock(rate=1.0)}
+
+
 def pass_time(seconds: float) -> None:
-    """Let *seconds* pass at once in the event loop of asyncio that runs."""
+    """Let *seconds* pass at once in the event loop that runs."""
+    if sniffio.current_async_library() == "trio":
+        clock = trio.lowlevel.current_clock()
+        assert isinstance(clock, trio.testing.MockClock)
+        clock.jump(seconds)
+        return
     loop = asyncio.get_running_loop()
     before = loop.time
     loop.time = lambda: before() + seconds  # type: ignore[method-assign]

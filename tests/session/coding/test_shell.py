@@ -13,12 +13,14 @@ from sidestep.session.coding.approval import Request, approve_all
 from sidestep.session.coding.shell import MOST_BYTES, ShellTool, visible_environ
 from sidestep.session.coding.workspace import Workspace
 
+from ..virtual import pass_time, passing_backend
+
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
+    return passing_backend(str(request.param))
 
 
 @pytest.fixture
@@ -85,12 +87,31 @@ async def test_a_command_starts_in_the_workspace(tool: ShellTool, tmp_path: Path
     assert await tool.shell("pwd -P") == f"{Workspace(tmp_path).root}\n[exit code 0]"
 
 
-async def test_an_endless_output_is_bounded_and_stopped(tool: ShellTool) -> None:
-    with anyio.fail_after(60):
-        told = await tool.shell("echo first; yes", timeout=1.0)
+async def stopped(tool: ShellTool, watch: Watch, command: str) -> str:
+    """Return what the tool tells of *command*, which runs until its time is up.
+
+    A long output comes first. Because no pipe holds all of it, the tool has begun to read, and to
+    measure the time, when the command writes to `alive`.
+    """
+    told: list[str] = []
+    begin = f"echo first; yes | head -c {10 * MOST_BYTES}; exec 3>alive; echo on >&3"
+
+    async def run() -> None:
+        told.append(await tool.shell(f"{begin}; {command}", timeout=500))
+
+    with anyio.fail_after(560):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            await watch.started()
+            pass_time(500)
+    return told[0]
+
+
+async def test_an_endless_output_is_bounded_and_stopped(tool: ShellTool, watch: Watch) -> None:
+    told = await stopped(tool, watch, "yes")
 
     assert told.startswith("first\ny\n")
-    assert told.endswith("y\n[stopped after 1 s]")
+    assert told.endswith("y\n[stopped after 500 s]")
     assert "bytes left out" in told
     assert len(told) < MOST_BYTES + 200
 
@@ -105,22 +126,34 @@ async def test_of_a_long_output_the_start_and_the_end_are_kept(tool: ShellTool) 
 
 
 @pytest.mark.parametrize(
-    ("command", "seconds"),
+    "command",
     [
-        pytest.param("exec 3>alive; sleep 1000", 0.3, id="too slow"),
-        pytest.param("exec 3>alive; sleep 1000 & exit 0", 60, id="left in the background"),
-        pytest.param("exec 3>alive; (trap '' TERM HUP INT; sleep 1000) & exit", 60, id="stubborn"),
-        pytest.param("exec 3>alive; nohup sleep 1000 >/dev/null 2>&1 & sleep 0", 60, id="nohup"),
-        pytest.param("exec 3>alive; yes & exit 0", 60, id="writing in the background"),
-        pytest.param("exec 3>alive; (sleep 1000 | sleep 1000) & sleep 1000", 0.3, id="a tree"),
+        pytest.param("exec 3>alive; sleep 1000 & exit 0", id="left in the background"),
+        pytest.param("exec 3>alive; (trap '' TERM HUP INT; sleep 1000) & exit", id="stubborn"),
+        pytest.param("exec 3>alive; nohup sleep 1000 >/dev/null 2>&1 & sleep 0", id="nohup"),
+        pytest.param("exec 3>alive; yes & exit 0", id="writing in the background"),
     ],
 )
-async def test_nothing_of_a_command_goes_on(
-    tool: ShellTool, watch: Watch, command: str, seconds: float
-) -> None:
+async def test_nothing_of_a_command_goes_on(tool: ShellTool, watch: Watch, command: str) -> None:
     with anyio.fail_after(60):
-        await tool.shell(command, timeout=seconds)
+        await tool.shell(command)
 
+        assert await watch.said() == b""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("sleep 1000", id="a process"),
+        pytest.param("(sleep 1000 | sleep 1000) & sleep 1000", id="a tree"),
+    ],
+)
+async def test_nothing_of_a_command_goes_on_that_is_too_slow(
+    tool: ShellTool, watch: Watch, command: str
+) -> None:
+    await stopped(tool, watch, command)
+
+    with anyio.fail_after(60):
         assert await watch.said() == b""
 
 
