@@ -142,7 +142,7 @@ def _system(
 ) -> Iterator[None]:
     before = sys.argv, sys.stdin, sys.stdout, sys.stderr
     sys.argv, sys.stdout, sys.stderr = argv, stdout, stderr
-    sys.stdin = stdin  # type: ignore[assignment]
+    sys.stdin = stdin
     try:
         yield
     finally:
