@@ -101,6 +101,7 @@ def test_the_report_of_a_drill_has_the_form_that_scripts_rely_on() -> None:
     assert all(
         wait <= waited <= wait * 1.25 for wait, waited in zip((2, 4, 8), waits[1:4], strict=True)
     )
+    assert found["turns"][0]["seconds"] == pytest.approx(sum(waits), abs=0.01)
     assert attempts == [
         *(
             {"route": primary, "number": number, "kind": "server_error", "status": 503}
