@@ -250,6 +250,13 @@ def test_our_own_error_keeps_its_failure() -> None:
     assert classify_exception(caused(RuntimeError(), ProviderError(failure))) is failure
 
 
+@pytest.mark.parametrize(("links", "kind"), [(15, K.TIMEOUT), (16, K.UNKNOWN)])
+def test_sixteen_links_of_a_chain_are_followed(links: int, kind: FailureKind) -> None:
+    wrappers = [RuntimeError() for _ in range(links)]
+
+    assert classify_exception(caused(*wrappers, httpx.ReadTimeout("x"))).kind is kind
+
+
 def test_a_circle_of_causes_ends() -> None:
     first, second = KeyError(), ValueError()
     first.__cause__, second.__cause__ = second, first
