@@ -13,7 +13,7 @@ from sidestep.session.coding.approval import Request, approve_all
 from sidestep.session.coding.shell import MOST_BYTES, ShellTool, visible_environ
 from sidestep.session.coding.workspace import Workspace
 
-from ..virtual import pass_time, passing_backend
+from ...virtual import pass_time, passing_backend
 
 pytestmark = pytest.mark.anyio
 

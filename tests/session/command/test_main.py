@@ -25,7 +25,7 @@ import pytest
 import sidestep
 from sidestep.session.command import main as cli
 
-from ...command import environment, run_command, scenario, stub
+from ...command import Ran, environment, run_command, scenario, stub
 from ...other_words import NO_ROOM
 
 PRIMARY, SIBLING = "openrouter/anthropic/claude-sonnet-5", "anthropic/claude-sonnet-5"
@@ -242,6 +242,19 @@ def test_an_answer_in_a_pipe_with_a_name_is_explained(tmp_path: Path) -> None:
         told, _ = explaining.communicate(timeout=60)
 
     assert told.startswith(b"quota\n")
+
+
+@pytest.mark.parametrize(
+    ("variables", "status"),
+    [
+        pytest.param({"SIDESTEP_FALLBACK_CONFIG": MAP}, 0, id="0"),
+        pytest.param({"SIDESTEP_FALLBACK_CONFIG": "{"}, 2, id="2"),
+    ],
+)
+def test_a_process_says_what_the_command_says_here(variables: dict[str, Any], status: int) -> None:
+    ran = run_process(*SIDESTEP, "check", **variables)
+
+    assert run_command("check", **variables) == Ran(status, ran.stdout, ran.stderr)
 
 
 def test_the_first_command_of_a_new_user_passes() -> None:
