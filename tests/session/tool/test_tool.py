@@ -17,12 +17,14 @@ from sidestep import Tool
 from sidestep.provider.conversation import Image, Text
 from sidestep.session.tool.tool import ToolResult, tools_by_name
 
+from ..virtual import pass_time, passing_backend
+
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
+    return passing_backend(str(request.param))
 
 
 async def run(function: Callable[..., object], /, **given: Any) -> ToolResult:
@@ -215,6 +217,7 @@ async def test_a_timeout_is_told_once_the_function_has_cleaned_up() -> None:
     cleaned: list[bool] = []
 
     async def tool() -> None:
+        pass_time(31)
         try:
             await anyio.sleep_forever()
         finally:
@@ -223,21 +226,22 @@ async def test_a_timeout_is_told_once_the_function_has_cleaned_up() -> None:
             cleaned.append(True)
 
     with anyio.fail_after(60):
-        result = await Tool(tool, timeout=0.01).run({})
+        result = await Tool(tool, timeout=30).run({})
 
     assert cleaned == [True]
     assert result.is_error
-    assert "'tool' was stopped, for it had not ended after 0.01 s" in str(result.output)
+    assert "'tool' was stopped, for it had not ended after 30 s" in str(result.output)
 
 
 async def test_a_plain_function_that_asks_is_stopped_by_the_timeout() -> None:
     def tool() -> None:
         never = threading.Event()
+        anyio.from_thread.run_sync(pass_time, 31)
         while not never.wait(0.001):
             anyio.from_thread.check_cancelled()
 
     with anyio.fail_after(60):
-        result = await Tool(tool, timeout=0.01).run({})
+        result = await Tool(tool, timeout=30).run({})
 
     assert result.is_error
     assert "was stopped" in str(result.output)
@@ -246,14 +250,18 @@ async def test_a_plain_function_that_asks_is_stopped_by_the_timeout() -> None:
 async def test_what_a_plain_function_returns_counts_however_late() -> None:
     passed = threading.Event()
 
-    async def tell_when_late() -> None:
-        await anyio.sleep(0.02)
+    def tool() -> bool:
+        anyio.from_thread.run_sync(pass_time, 31)
+        return passed.wait(60)
+
+    async def go_on() -> None:
+        await anyio.sleep(31)
         passed.set()
 
-    with anyio.fail_after(60):
+    with anyio.fail_after(600):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(tell_when_late)
-            result = await Tool(lambda: passed.wait(60), name="tool", timeout=0.01).run({})
+            tasks.start_soon(go_on)
+            result = await Tool(tool, name="tool", timeout=30).run({})
 
     assert (result.output, result.is_error) == ("true", False)
 
