@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ..command import stub
+from ..command import scenario, stub
 from ..test_agent import AGENT, ANTHROPIC, OPENROUTER, Sandbox, config
 from .environment import Copies, run
 
