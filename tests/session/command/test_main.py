@@ -577,7 +577,7 @@ def test_data_of_the_package_that_is_missing_is_named(
     if is_empty:
         (copy / "fixtures" / "drills").mkdir(parents=True)
 
-    ran = run_process(*command.split(), cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    ran = run_process(*SIDESTEP, *command.split(), PYTHONPATH=str(tmp_path))
 
     assert ran.returncode == 1
     assert ran.stderr.startswith(f"Error: sidestep/fixtures/drills has no *.toml in {str(copy)!r}")

@@ -17,7 +17,7 @@ from sidestep import Tool
 from sidestep.provider.conversation import Image, Text
 from sidestep.session.tool.tool import ToolResult, tools_by_name
 
-from ..virtual import pass_time, passing_backend
+from ...virtual import pass_time, passing_backend
 
 pytestmark = pytest.mark.anyio
 
