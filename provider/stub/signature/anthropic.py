@@ -16,7 +16,7 @@ REASONING = frozenset({"thinking", "redacted_thinking"})
 _PROOFS = {"thinking": "signature", "redacted_thinking": "data"}
 
 
-class Bound(NamedTuple):
+class BoundReasoning(NamedTuple):
     """One block of reasoning in a request, and what came before it.
 
     Args:
@@ -46,13 +46,13 @@ def prefix_of(body: Mapping[str, object]) -> Prefix:
     return last.prefix
 
 
-def reasoning_of(body: Mapping[str, object]) -> list[Bound]:
+def reasoning_of(body: Mapping[str, object]) -> list[BoundReasoning]:
     """Return every block of reasoning in *body*, with what came before it."""
     *found, _ = _walk(body)
     return found
 
 
-def _walk(body: Mapping[str, object]) -> Iterator[Bound]:
+def _walk(body: Mapping[str, object]) -> Iterator[BoundReasoning]:
     """Go through *body* once; after every block of reasoning comes the end, as one more.
 
     How the blocks are shared out between messages of one role makes no difference.
@@ -66,8 +66,8 @@ def _walk(body: Mapping[str, object]) -> Iterator[Bound]:
         for place, block in enumerate(blocks_of(said.get("content"))):
             kind = string(block.get("type")) if isinstance(block, Mapping) else ""
             if kind in REASONING:
-                yield Bound(index, place, block, Prefix(running.digest()[:DIGEST], last))
+                yield BoundReasoning(index, place, block, Prefix(running.digest()[:DIGEST], last))
                 last = string(block.get(_PROOFS[kind]))
             else:
                 running.update(digest([str(said.get("role")), unmarked(block)]))
-    yield Bound(len(messages), 0, {}, Prefix(running.digest()[:DIGEST], last))
+    yield BoundReasoning(len(messages), 0, {}, Prefix(running.digest()[:DIGEST], last))

@@ -19,7 +19,7 @@ _UNBOUND = bytes(DIGEST)
 _PLAIN_URL = str.maketrans("-_", "+/")
 
 
-class Proof(Enum):
+class ProofState(Enum):
     """What a proof turned out to be."""
 
     VALID = "it was issued for what it stands on"
@@ -61,7 +61,7 @@ class Issuer:
 
     def verify(
         self, proof: object, route: str, content: object, prefix: Prefix | None = None
-    ) -> Proof:
+    ) -> ProofState:
         """Say whether *proof* was issued on *route* for *content*, after *prefix*.
 
         Cutting all earlier reasoning leaves a proof good; cutting only the last before it does
@@ -69,15 +69,15 @@ class Issuer:
         """
         held = self._held(proof, route)
         if held is None:
-            return Proof.FOREIGN
+            return ProofState.FOREIGN
         if held[:DIGEST] != digest(content):
-            return Proof.EDITED
+            return ProofState.EDITED
         before, last = held[DIGEST : 2 * DIGEST], held[2 * DIGEST :]
         if prefix is None or before == _UNBOUND:
-            return Proof.VALID
+            return ProofState.VALID
         previous = _short(prefix.last.encode(errors="surrogatepass"))
         is_chained = not prefix.last or previous == last
-        return Proof.VALID if is_chained and prefix.before == before else Proof.MOVED
+        return ProofState.VALID if is_chained and prefix.before == before else ProofState.MOVED
 
     def is_own(self, proof: object, route: str) -> bool:
         """Say whether *proof* was issued for *route*, whatever it was issued for."""

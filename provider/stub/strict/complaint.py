@@ -44,9 +44,9 @@ class Complaint:
 Rule = Callable[[S], Complaint | None]
 
 
-def first(rules: Iterable[Rule[S]], said: S) -> Complaint | None:
+def first(rules: Iterable[Rule[S]], request: S) -> Complaint | None:
     """Return what the first of *rules* that is broken complains of."""
-    return next((found for rule in rules if (found := rule(said)) is not None), None)
+    return next((found for rule in rules if (found := rule(request)) is not None), None)
 
 
 def _anthropic(complaint: Complaint, request_id: str) -> dict[str, object]:

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....json_value import listed, mapping, string
 from ...signature.anthropic import blocks_of
-from .request import Said, bad
-from .settings import EXTRA, MISSING, NO_OBJECT, ends_with_user
+from ..anthropic_words import EXTRA, LONGEST_ID, MISSING, NO_OBJECT, TOOL_ID
+from .request import AnthropicRequest, bad
+from .settings import ends_with_user
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..complaint import Complaint
 
-TOOL_ID = r"^[a-zA-Z0-9_-]+$"
 TOOL_NAME = r"^[a-zA-Z0-9_-]{1,128}$"
-LONGEST_ID = 64
 
 
-class Form(NamedTuple):
+class BlockForm(NamedTuple):
     """What a block may hold beside its type.
 
     Args:
@@ -35,20 +34,20 @@ class Form(NamedTuple):
 
 
 # Source: the types of the anthropic package 2.14.0, read on 2026-11-29.
-FORMS: Mapping[str, Form] = {
-    "text": Form({"text": str}, frozenset({"cache_control", "citations"})),
-    "image": Form({"source": dict}, role="user"),
-    "document": Form(
+FORMS: Mapping[str, BlockForm] = {
+    "text": BlockForm({"text": str}, frozenset({"cache_control", "citations"})),
+    "image": BlockForm({"source": dict}, role="user"),
+    "document": BlockForm(
         {"source": dict}, frozenset({"cache_control", "citations", "context", "title"})
     ),
-    "tool_use": Form(
+    "tool_use": BlockForm(
         {"id": str, "name": str, "input": dict}, frozenset({"cache_control", "caller"}), "assistant"
     ),
-    "tool_result": Form(
+    "tool_result": BlockForm(
         {"tool_use_id": str}, frozenset({"cache_control", "content", "is_error"}), "user"
     ),
-    "thinking": Form({"thinking": str, "signature": str}, frozenset(), "assistant"),
-    "redacted_thinking": Form({"data": str}, frozenset(), "assistant"),
+    "thinking": BlockForm({"thinking": str, "signature": str}, frozenset(), "assistant"),
+    "redacted_thinking": BlockForm({"data": str}, frozenset(), "assistant"),
 }
 UNCHECKED = frozenset(
     {
@@ -62,8 +61,8 @@ UNCHECKED = frozenset(
 KINDS: Mapping[type, str] = {str: "string", dict: "dictionary"}
 
 
-def has_known_blocks(said: Said) -> Complaint | None:
-    for index, message in enumerate(said.messages):
+def has_known_blocks(request: AnthropicRequest) -> Complaint | None:
+    for index, message in enumerate(request.messages):
         for place, block in enumerate(listed(message["content"])):
             where = f"messages.{index}.content.{place}"
             if not isinstance(block, dict):
@@ -80,16 +79,16 @@ def has_known_blocks(said: Said) -> Complaint | None:
     return None
 
 
-def has_whole_blocks(said: Said) -> Complaint | None:
-    for index, place, block in said.blocks():
+def has_whole_blocks(request: AnthropicRequest) -> Complaint | None:
+    for index, place, block in request.blocks():
         kind = str(block["type"])
-        found = _missing(block, FORMS[kind], said.is_facade) if kind in FORMS else None
+        found = _missing(block, FORMS[kind], request.is_facade) if kind in FORMS else None
         if found is not None:
             return bad(f"messages.{index}.content.{place}.{kind}.{found}")
     return None
 
 
-def _missing(block: Mapping[str, Any], form: Form, is_facade: bool) -> str | None:
+def _missing(block: Mapping[str, Any], form: BlockForm, is_facade: bool) -> str | None:
     """Name what is wrong with the keys of *block*.
 
     A missing signature, which the facades do not miss, is said here as every other key is; a
@@ -108,20 +107,20 @@ def _missing(block: Mapping[str, Any], form: Form, is_facade: bool) -> str | Non
     return f"{extra[0]}: {EXTRA}" if extra and not is_facade else None
 
 
-def has_blocks_of_its_role(said: Said) -> Complaint | None:
-    for index, _, block in said.blocks():
+def has_blocks_of_its_role(request: AnthropicRequest) -> Complaint | None:
+    for index, _, block in request.blocks():
         kind = str(block["type"])
         form = FORMS.get(kind)
         if form is None or form.role is None:
             continue
-        if said.messages[index]["role"] != form.role:
+        if request.messages[index]["role"] != form.role:
             return bad(f"messages.{index}: `{kind}` blocks can only be in `{form.role}` messages")
     return None
 
 
-def has_content(said: Said) -> Complaint | None:
-    last = len(said.messages) - 1
-    for index, message in enumerate(said.messages):
+def has_content(request: AnthropicRequest) -> Complaint | None:
+    last = len(request.messages) - 1
+    for index, message in enumerate(request.messages):
         is_open = index == last and message["role"] == "assistant"
         if not message["content"] and not is_open:
             return bad(
@@ -131,13 +130,13 @@ def has_content(said: Said) -> Complaint | None:
     return None
 
 
-def has_texts(said: Said) -> Complaint | None:
-    texts = [("messages", block.get("text")) for _, _, block in said.blocks() if _is_text(block)]
-    results = (block for _, _, block in said.blocks() if block["type"] == "tool_result")
+def has_texts(request: AnthropicRequest) -> Complaint | None:
+    texts = [("messages", block.get("text")) for _, _, block in request.blocks() if _is_text(block)]
+    results = (block for _, _, block in request.blocks() if block["type"] == "tool_result")
     for result in results:
         inner = (mapping(each) for each in listed(result.get("content")))
         texts += [("messages", each.get("text")) for each in inner if _is_text(each)]
-    texts += [("system", mapping(each).get("text")) for each in listed(said.body.get("system"))]
+    texts += [("system", mapping(each).get("text")) for each in listed(request.body.get("system"))]
     for where, text in texts:
         if not string(text):
             return bad(f"{where}: text content blocks must be non-empty")
@@ -150,8 +149,8 @@ def _is_text(block: Mapping[str, Any]) -> bool:
     return block.get("type") == "text"
 
 
-def has_readable_results(said: Said) -> Complaint | None:
-    for index, place, block in said.blocks():
+def has_readable_results(request: AnthropicRequest) -> Complaint | None:
+    for index, place, block in request.blocks():
         if block["type"] != "tool_result":
             continue
         where = f"messages.{index}.content.{place}.tool_result"
@@ -167,8 +166,8 @@ def has_readable_results(said: Said) -> Complaint | None:
     return None
 
 
-def has_ids_and_names_in_form(said: Said) -> Complaint | None:
-    for index, place, block in said.blocks():
+def has_ids_and_names_in_form(request: AnthropicRequest) -> Complaint | None:
+    for index, place, block in request.blocks():
         kind = str(block["type"])
         where = f"messages.{index}.content.{place}.{kind}"
         key = {"tool_use": "id", "tool_result": "tool_use_id"}.get(kind)

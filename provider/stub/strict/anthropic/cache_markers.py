@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....json_value import listed, mapping
-from .request import Said, bad
-from .settings import EXTRA
+from ..anthropic_words import EMPTY_MARKED, EXTRA, MOST_MARKERS, too_many_markers
+from .request import AnthropicRequest, bad
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..complaint import Complaint
 
-MOST = 4
 TTLS = ("5m", "1h")
 IGNORING = frozenset({"zai", "moonshot", "deepseek", "minimax"})
 """Facades that read no marker."""
 
 
-class Marked(NamedTuple):
+class MarkedBlock(NamedTuple):
     """A block that may be marked.
 
     Args:
@@ -36,42 +35,42 @@ class Marked(NamedTuple):
         return self.block.get("cache_control")
 
 
-def marked(said: Said) -> Iterator[Marked]:
+def marked(request: AnthropicRequest) -> Iterator[MarkedBlock]:
     """Go through all blocks that carry a marker, in the order in which they are cached."""
-    return (each for each in _all(said) if each.marker is not None)
+    return (each for each in _all(request) if each.marker is not None)
 
 
-def _all(said: Said) -> Iterator[Marked]:
-    for place, tool in enumerate(listed(said.body.get("tools"))):
-        yield Marked(f"tools.{place}", "custom", mapping(tool))
-    for place, block in enumerate(listed(said.body.get("system"))):
-        yield Marked(f"system.{place}", "text", mapping(block))
-    for index, place, block in said.blocks():
+def _all(request: AnthropicRequest) -> Iterator[MarkedBlock]:
+    for place, tool in enumerate(listed(request.body.get("tools"))):
+        yield MarkedBlock(f"tools.{place}", "custom", mapping(tool))
+    for place, block in enumerate(listed(request.body.get("system"))):
+        yield MarkedBlock(f"system.{place}", "text", mapping(block))
+    for index, place, block in request.blocks():
         where = f"messages.{index}.content.{place}"
         for inner, each in enumerate(listed(block.get("content"))):
             at = f"{where}.{block.get('type')}.content.{inner}"
-            yield Marked(at, str(mapping(each).get("type")), mapping(each))
-        yield Marked(where, str(block.get("type")), block)
-    yield Marked("", "top", said.body)
+            yield MarkedBlock(at, str(mapping(each).get("type")), mapping(each))
+        yield MarkedBlock(where, str(block.get("type")), block)
+    yield MarkedBlock("", "top", request.body)
 
 
-def marks_only_what_can_be(said: Said) -> Complaint | None:
-    if said.vendor in IGNORING:
+def marks_only_what_can_be(request: AnthropicRequest) -> Complaint | None:
+    if request.vendor in IGNORING:
         return None
-    for each in marked(said):
+    for each in marked(request):
         if each.kind in {"thinking", "redacted_thinking"}:
             return bad(f"{each.where}.{each.kind}.cache_control: {EXTRA}")
         if each.kind == "text" and not each.block.get("text"):
             where = each.where if each.where.startswith("system") else f"{each.where}.text"
-            return bad(f"{where}: cache_control cannot be set for empty text blocks")
+            return bad(f"{where}: {EMPTY_MARKED}")
     return None
 
 
-def has_markers_in_form(said: Said) -> Complaint | None:
-    if said.vendor in IGNORING:
+def has_markers_in_form(request: AnthropicRequest) -> Complaint | None:
+    if request.vendor in IGNORING:
         return None
     is_short = False
-    for each in marked(said):
+    for each in marked(request):
         where = f"{each.where}.cache_control".lstrip(".")
         if mapping(each.marker).get("type") != "ephemeral":
             return bad(f"{where}.type: Input should be 'ephemeral'")
@@ -88,11 +87,11 @@ def has_markers_in_form(said: Said) -> Complaint | None:
     return None
 
 
-def has_few_markers(said: Said) -> Complaint | None:
-    count = len(list(marked(said)))
-    if count <= MOST or said.vendor in IGNORING:
+def has_few_markers(request: AnthropicRequest) -> Complaint | None:
+    count = len(list(marked(request)))
+    if count <= MOST_MARKERS or request.vendor in IGNORING:
         return None
-    return bad(f"A maximum of {MOST} blocks with cache_control may be provided. Found {count}.")
+    return bad(too_many_markers(count))
 
 
 MARKER_RULES = (marks_only_what_can_be, has_markers_in_form, has_few_markers)

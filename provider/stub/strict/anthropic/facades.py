@@ -11,7 +11,7 @@ from ....catalog.model import is_kimi_thinking
 from ....json_value import listed, mapping
 from ...signature.anthropic import REASONING
 from ..deepseek import thinks as deepseek_thinks
-from .request import Said, bad
+from .request import AnthropicRequest, bad
 
 if TYPE_CHECKING:
     from ..complaint import Complaint
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 DEEPSEEK_BLOCKS = ("text", "thinking", "tool_use", "tool_result")
 
 
-def has_blocks_that_deepseek_reads(said: Said) -> Complaint | None:
-    if said.vendor != "deepseek":
+def has_blocks_that_deepseek_reads(request: AnthropicRequest) -> Complaint | None:
+    if request.vendor != "deepseek":
         return None
-    for index, message in enumerate(said.messages):
+    for index, message in enumerate(request.messages):
         for block in listed(message["content"]):
             kind = mapping(block).get("type")
             if isinstance(kind, str) and kind not in DEEPSEEK_BLOCKS:
@@ -34,14 +34,14 @@ def has_blocks_that_deepseek_reads(said: Said) -> Complaint | None:
     return None
 
 
-def keeps_thinking_with_calls(said: Said) -> Complaint | None:
-    if said.vendor not in {"deepseek", "moonshot"} or not _thinks(said):
+def keeps_thinking_with_calls(request: AnthropicRequest) -> Complaint | None:
+    if request.vendor not in {"deepseek", "moonshot"} or not _thinks(request):
         return None
-    for index, message in enumerate(said.messages):
+    for index, message in enumerate(request.messages):
         kinds = {str(mapping(block).get("type")) for block in listed(message["content"])}
         if "tool_use" not in kinds or kinds & REASONING:
             continue
-        if said.vendor == "deepseek":
+        if request.vendor == "deepseek":
             return bad(
                 "The `content[].thinking` in the thinking mode must be passed back to the API."
             )
@@ -52,12 +52,12 @@ def keeps_thinking_with_calls(said: Said) -> Complaint | None:
     return None
 
 
-def _thinks(said: Said) -> bool:
-    if said.thinking:
-        return said.is_thinking
-    if said.vendor == "moonshot":
-        return is_kimi_thinking(said.route.model)
-    return deepseek_thinks(said.route.model)
+def _thinks(request: AnthropicRequest) -> bool:
+    if request.thinking:
+        return request.is_thinking
+    if request.vendor == "moonshot":
+        return is_kimi_thinking(request.route.model)
+    return deepseek_thinks(request.route.model)
 
 
 FACADE_RULES = (has_blocks_that_deepseek_reads, keeps_thinking_with_calls)

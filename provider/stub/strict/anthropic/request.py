@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from ....catalog.model import claude
 from ....json_value import mapping, string
 from ...signature.anthropic import FIRST_PARTY, blocks_of
-from ..complaint import Complaint
+from ..complaint import Complaint, Rule
 from ..request import StrictRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from ....catalog.model import Claude
 
 
-class Said(StrictRequest):
+class AnthropicRequest(StrictRequest):
     """A request to judge."""
 
     @cached_property
@@ -31,7 +31,7 @@ class Said(StrictRequest):
 
     @cached_property
     def thinking(self) -> str:
-        """How it is told to think; empty where nothing is said."""
+        """How it is told to think; empty where nothing is request."""
         return string(mapping(self.body.get("thinking")).get("type"))
 
     @property
@@ -57,11 +57,11 @@ def bad(message: str) -> Complaint:
     return Complaint(message=message, type="invalid_request_error")
 
 
-def first_party(rule: Callable[[Said], Complaint | None]) -> Callable[[Said], Complaint | None]:
+def first_party(rule: Rule[AnthropicRequest]) -> Rule[AnthropicRequest]:
     """Make *rule* one that only the real API has."""
 
-    def only(said: Said) -> Complaint | None:
-        return None if said.is_facade else rule(said)
+    def only(request: AnthropicRequest) -> Complaint | None:
+        return None if request.is_facade else rule(request)
 
     only.__name__ = rule.__name__
     return only

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ....json_value import integer, listed, mapping, string
-from .request import Said, bad, first_party
+from ..anthropic_words import EXTRA, MISSING, NO_OBJECT
+from .request import AnthropicRequest, bad, first_party
 
 if TYPE_CHECKING:
     from ..complaint import Complaint
@@ -20,9 +21,6 @@ KNOWN = frozenset(
         *("mcp_servers", "output_format", "speed", "betas", "fallbacks", "diagnostics"),
     }
 )
-NO_OBJECT = "Input should be a valid dictionary or object to extract fields from"
-EXTRA = "Extra inputs are not permitted"
-MISSING = "Field required"
 MESSAGE_KEYS = frozenset({"role", "content"})
 THINKING_TAGS = ("adaptive", "disabled", "enabled")
 FORCED = frozenset({"any", "tool"})
@@ -30,10 +28,10 @@ LEAST_BUDGET = 1024
 SAMPLING = ("temperature", "top_p", "top_k")
 
 
-def has_max_tokens(said: Said) -> Complaint | None:
-    if "max_tokens" not in said.body:
+def has_max_tokens(request: AnthropicRequest) -> Complaint | None:
+    if "max_tokens" not in request.body:
         return bad(f"max_tokens: {MISSING}")
-    value = integer(said.body["max_tokens"])
+    value = integer(request.body["max_tokens"])
     if value is None:
         return bad("max_tokens: Input should be a valid integer")
     if value < 1:
@@ -41,23 +39,23 @@ def has_max_tokens(said: Said) -> Complaint | None:
     return None
 
 
-def has_messages(said: Said) -> Complaint | None:
-    if "messages" not in said.body:
+def has_messages(request: AnthropicRequest) -> Complaint | None:
+    if "messages" not in request.body:
         return bad(f"messages: {MISSING}")
-    if not isinstance(said.body["messages"], list):
+    if not isinstance(request.body["messages"], list):
         return bad("messages: Input should be a valid list")
-    if not said.body["messages"]:
+    if not request.body["messages"]:
         return bad("messages: at least one message is required")
     return None
 
 
 @first_party
-def has_no_unknown_parameter(said: Said) -> Complaint | None:
-    return next((bad(f"{name}: {EXTRA}") for name in said.body if name not in KNOWN), None)
+def has_no_unknown_parameter(request: AnthropicRequest) -> Complaint | None:
+    return next((bad(f"{name}: {EXTRA}") for name in request.body if name not in KNOWN), None)
 
 
-def has_messages_of_objects(said: Said) -> Complaint | None:
-    for index, message in enumerate(said.body["messages"]):
+def has_messages_of_objects(request: AnthropicRequest) -> Complaint | None:
+    for index, message in enumerate(request.body["messages"]):
         place = f"messages.{index}"
         if not isinstance(message, dict):
             return bad(f"{place}: {NO_OBJECT}")
@@ -67,14 +65,14 @@ def has_messages_of_objects(said: Said) -> Complaint | None:
         if not isinstance(message["content"], str | list):
             return bad(f"{place}.content: Input should be a valid list")
         extra = sorted(message.keys() - MESSAGE_KEYS)
-        if extra and not said.is_facade:
+        if extra and not request.is_facade:
             return bad(f"{place}.{extra[0]}: {EXTRA}")
     return None
 
 
-def has_known_roles(said: Said) -> Complaint | None:
+def has_known_roles(request: AnthropicRequest) -> Complaint | None:
     """Instructions between messages, which newer models take, are refused for all of them."""
-    for message in said.messages:
+    for message in request.messages:
         role = message["role"]
         if role == "system":
             return bad(
@@ -90,14 +88,14 @@ def has_known_roles(said: Said) -> Complaint | None:
     return None
 
 
-def begins_with_user(said: Said) -> Complaint | None:
-    if said.messages[0]["role"] == "user":
+def begins_with_user(request: AnthropicRequest) -> Complaint | None:
+    if request.messages[0]["role"] == "user":
         return None
     return bad('messages: first message must use the "user" role')
 
 
-def has_a_readable_system(said: Said) -> Complaint | None:
-    system = said.body.get("system")
+def has_a_readable_system(request: AnthropicRequest) -> Complaint | None:
+    system = request.body.get("system")
     if system is not None and not isinstance(system, str | list):
         return bad("system: Input should be a valid list")
     for place, block in enumerate(listed(system)):
@@ -109,10 +107,10 @@ def has_a_readable_system(said: Said) -> Complaint | None:
 
 
 @first_party
-def thinks_as_the_model_does(said: Said) -> Complaint | None:
+def thinks_as_the_model_does(request: AnthropicRequest) -> Complaint | None:
     """Claude 4.6 takes both ways, what came later only effort, what came before only a budget."""
-    kind, takes = said.thinking, said.takes
-    if "thinking" not in said.body:
+    kind, takes = request.thinking, request.takes
+    if "thinking" not in request.body:
         return None
     if kind not in THINKING_TAGS:
         tags = ", ".join(map(repr, THINKING_TAGS))
@@ -138,22 +136,22 @@ def thinks_as_the_model_does(said: Said) -> Complaint | None:
 
 
 @first_party
-def says_no_more_of_thinking(said: Said) -> Complaint | None:
-    thinking = mapping(said.body.get("thinking"))
-    known = {"type"} if said.thinking == "disabled" else {"type", "display"}
-    if said.thinking == "enabled":
+def says_no_more_of_thinking(request: AnthropicRequest) -> Complaint | None:
+    thinking = mapping(request.body.get("thinking"))
+    known = {"type"} if request.thinking == "disabled" else {"type", "display"}
+    if request.thinking == "enabled":
         known.add("budget_tokens")
-    if said.is_thinking and said.takes.binds_prefix:
+    if request.is_thinking and request.takes.binds_prefix:
         known.add("block_binding")
     extra = sorted(thinking.keys() - known)
-    return bad(f"thinking.{said.thinking}.{extra[0]}: {EXTRA}") if extra else None
+    return bad(f"thinking.{request.thinking}.{extra[0]}: {EXTRA}") if extra else None
 
 
-def has_a_budget_within_the_answer(said: Said) -> Complaint | None:
-    if said.thinking != "enabled" or said.vendor == "deepseek":
+def has_a_budget_within_the_answer(request: AnthropicRequest) -> Complaint | None:
+    if request.thinking != "enabled" or request.vendor == "deepseek":
         return None
-    budget = mapping(said.body["thinking"]).get("budget_tokens")
-    if budget is None and said.is_facade:
+    budget = mapping(request.body["thinking"]).get("budget_tokens")
+    if budget is None and request.is_facade:
         return None
     if budget is None:
         return bad(f"thinking.enabled.budget_tokens: {MISSING}")
@@ -162,60 +160,60 @@ def has_a_budget_within_the_answer(said: Said) -> Complaint | None:
     if budget < LEAST_BUDGET:
         why = f"Input should be greater than or equal to {LEAST_BUDGET}"
         return bad(f"thinking.enabled.budget_tokens: {why}")
-    if budget >= said.body["max_tokens"]:
+    if budget >= request.body["max_tokens"]:
         return bad("`max_tokens` must be greater than `thinking.budget_tokens`.")
     return None
 
 
 @first_party
-def forces_no_tool_where_it_thinks(said: Said) -> Complaint | None:
+def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | None:
     """Reports disagree about adaptive thinking; both kinds are refused."""
-    if string(mapping(said.body.get("tool_choice")).get("type")) not in FORCED:
+    if string(mapping(request.body.get("tool_choice")).get("type")) not in FORCED:
         return None
-    if not said.takes.can_be_forced:
+    if not request.takes.can_be_forced:
         return bad("tool_choice forces tool use is not compatible with this model.")
-    if said.is_thinking:
+    if request.is_thinking:
         return bad("Thinking may not be enabled when tool_choice forces tool use.")
     return None
 
 
 @first_party
-def samples_only_where_taken(said: Said) -> Complaint | None:
-    given = [name for name in SAMPLING if said.body.get(name) is not None]
-    if given and not said.takes.takes_sampling:
+def samples_only_where_taken(request: AnthropicRequest) -> Complaint | None:
+    given = [name for name in SAMPLING if request.body.get(name) is not None]
+    if given and not request.takes.takes_sampling:
         return bad(f"`{given[0]}` is deprecated for this model.")
-    if not said.takes.takes_both and {"temperature", "top_p"}.issubset(given):
+    if not request.takes.takes_both and {"temperature", "top_p"}.issubset(given):
         return bad(
             "`temperature` and `top_p` cannot both be specified for this model. Please use only "
             "one."
         )
     for name in given:
-        value = said.body[name]
+        value = request.body[name]
         if isinstance(value, bool) or not isinstance(value, int | float):
             return bad(f"{name}: Input should be a valid number")
         if name == "temperature" and not 0 <= value <= 1:
             return bad("temperature: range: 0..1")
-        if said.is_thinking and name == "temperature" and value != 1:
+        if request.is_thinking and name == "temperature" and value != 1:
             return bad("`temperature` may only be set to 1 when thinking is enabled.")
-        if said.is_thinking and name == "top_p" and not 0.95 <= value <= 1:
+        if request.is_thinking and name == "top_p" and not 0.95 <= value <= 1:
             return bad(
                 "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
             )
-        if said.is_thinking and name == "top_k":
+        if request.is_thinking and name == "top_k":
             return bad("`top_k` must be unset when thinking is enabled.")
     return None
 
 
 @first_party
-def ends_with_user(said: Said) -> Complaint | None:
-    if said.messages[-1]["role"] == "user":
+def ends_with_user(request: AnthropicRequest) -> Complaint | None:
+    if request.messages[-1]["role"] == "user":
         return None
-    if not said.takes.takes_prefill:
+    if not request.takes.takes_prefill:
         return bad(
             "This model does not support assistant message prefill. "
             "The conversation must end with a user message."
         )
-    content = said.messages[-1]["content"]
+    content = request.messages[-1]["content"]
     blocks = listed(content)
     text = (
         content if isinstance(content, str) else mapping(blocks[-1] if blocks else {}).get("text")

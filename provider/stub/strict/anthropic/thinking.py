@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....json_value import listed, mapping, string
-from ...signature.anthropic import REASONING, Bound, binds_prefix, blocks_of, reasoning_of
-from ...signature.issuer import Proof
-from .request import Said, bad
+from ...signature.anthropic import REASONING, BoundReasoning, binds_prefix, blocks_of, reasoning_of
+from ...signature.issuer import ProofState
+from .request import AnthropicRequest, bad
 
 if TYPE_CHECKING:
     from ..complaint import Complaint
@@ -23,10 +23,10 @@ MOVED = (
 )
 
 
-def has_thinking_that_says_something(said: Said) -> Complaint | None:
+def has_thinking_that_says_something(request: AnthropicRequest) -> Complaint | None:
     """Newer models leave the text of their thinking out, but not its signature."""
-    for index, place, block in said.blocks():
-        if block["type"] != "thinking" or said.is_facade:
+    for index, place, block in request.blocks():
+        if block["type"] != "thinking" or request.is_facade:
             continue
         if not block["thinking"] and not block["signature"]:
             where = f"messages.{index}.content.{place}.thinking"
@@ -34,62 +34,66 @@ def has_thinking_that_says_something(said: Said) -> Complaint | None:
     return None
 
 
-def has_proofs_of_its_own(said: Said) -> Complaint | None:
-    for bound in reasoning_of(said.body):
-        found = _redacted(said, bound) if bound.block["type"] == REDACTED else _signed(said, bound)
+def has_proofs_of_its_own(request: AnthropicRequest) -> Complaint | None:
+    for bound in reasoning_of(request.body):
+        found = (
+            _redacted(request, bound)
+            if bound.block["type"] == REDACTED
+            else _signed(request, bound)
+        )
         if found is not None:
             return bad(f"messages.{bound.message}.content.{bound.place}: {found}")
     return None
 
 
-def _redacted(said: Said, bound: Bound) -> str | None:
-    if said.issuer.is_own(bound.block["data"], said.route):
+def _redacted(request: AnthropicRequest, bound: BoundReasoning) -> str | None:
+    if request.issuer.is_own(bound.block["data"], request.route):
         return None
     return "Invalid `data` in `redacted_thinking` block"
 
 
-def _signed(said: Said, bound: Bound) -> str | None:
+def _signed(request: AnthropicRequest, bound: BoundReasoning) -> str | None:
     """A facade takes its own thinking without a signature, but none that another signed."""
     signature = bound.block.get("signature")
-    if said.is_facade and not signature:
+    if request.is_facade and not signature:
         return None
-    prefix = bound.prefix if binds_prefix(said.vendor, said.route.model) else None
-    match said.issuer.verify(signature, said.route, bound.block["thinking"], prefix):
-        case Proof.EDITED if bound.message == _latest(said) and not said.is_facade:
+    prefix = bound.prefix if binds_prefix(request.vendor, request.route.model) else None
+    match request.issuer.verify(signature, request.route, bound.block["thinking"], prefix):
+        case ProofState.EDITED if bound.message == _latest(request) and not request.is_facade:
             return MODIFIED
-        case Proof.FOREIGN | Proof.EDITED:
+        case ProofState.FOREIGN | ProofState.EDITED:
             return "Invalid `signature` in `thinking` block"
-        case Proof.MOVED if not _drops_moved(said):
+        case ProofState.MOVED if not _drops_moved(request):
             return f"Invalid `signature` in `thinking` block. {MOVED}"
     return None
 
 
-def _latest(said: Said) -> int:
-    roles = [message["role"] for message in said.messages]
+def _latest(request: AnthropicRequest) -> int:
+    roles = [message["role"] for message in request.messages]
     return len(roles) - 1 - roles[::-1].index("assistant")
 
 
-def _drops_moved(said: Said) -> bool:
-    binding = mapping(mapping(said.body.get("thinking")).get("block_binding"))
+def _drops_moved(request: AnthropicRequest) -> bool:
+    binding = mapping(mapping(request.body.get("thinking")).get("block_binding"))
     return string(binding.get("prefix_mismatch_behavior")) == "drop_block"
 
 
-def begins_with_thinking_in_a_tool_loop(said: Said) -> Complaint | None:
+def begins_with_thinking_in_a_tool_loop(request: AnthropicRequest) -> Complaint | None:
     """With a budget, the answer that called the tools must begin with its thinking.
 
     All steps since the user spoke are one answer, and a model thinks before the first alone.
     Source: platform.claude.com/docs/en/build-with-claude/extended-thinking, read on 2026-11-29.
     """
     if (
-        said.thinking != "enabled"
-        or said.is_facade
-        or not said.of(len(said.messages) - 1, "tool_result")
+        request.thinking != "enabled"
+        or request.is_facade
+        or not request.of(len(request.messages) - 1, "tool_result")
     ):
         return None
-    index = len(said.messages) - 2
-    while index >= 2 and said.of(index - 1, "tool_result"):
+    index = len(request.messages) - 2
+    while index >= 2 and request.of(index - 1, "tool_result"):
         index -= 2
-    blocks = blocks_of(said.messages[index]["content"])
+    blocks = blocks_of(request.messages[index]["content"])
     kind = string(mapping(blocks[0] if blocks else {}).get("type"))
     if kind in REASONING:
         return None
@@ -102,14 +106,14 @@ def begins_with_thinking_in_a_tool_loop(said: Said) -> Complaint | None:
     )
 
 
-def ends_with_thinking_never(said: Said) -> Complaint | None:
+def ends_with_thinking_never(request: AnthropicRequest) -> Complaint | None:
     """The last block of an answer is none of thinking."""
-    content = listed(said.messages[-1]["content"])
+    content = listed(request.messages[-1]["content"])
     is_last = content and mapping(content[-1]).get("type") in REASONING
-    if said.messages[-1]["role"] == "assistant" and is_last:
+    if request.messages[-1]["role"] == "assistant" and is_last:
         return bad(
-            f"messages.{len(said.messages) - 1}: The final block in an assistant message cannot be "
-            "`thinking`."
+            f"messages.{len(request.messages) - 1}: The final block in an assistant message cannot "
+            "be `thinking`."
         )
     return None
 

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ....json_value import listed, mapping, string
-from .request import Said, bad, first_party
-from .settings import EXTRA, MISSING, NO_OBJECT
+from ..anthropic_words import EXTRA, MISSING, NO_OBJECT, REPEATED_NAME
+from .request import AnthropicRequest, bad, first_party
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,15 +25,15 @@ KNOWN = frozenset(
 CHOICES = ("auto", "any", "tool", "none")
 
 
-def custom(said: Said) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def custom(request: AnthropicRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Go through the tools of the agent's own; the provider's have a type that names them."""
-    for place, tool in enumerate(listed(said.body.get("tools"))):
+    for place, tool in enumerate(listed(request.body.get("tools"))):
         if mapping(tool).get("type", "custom") in ("custom", None):
             yield place, mapping(tool)
 
 
-def is_a_list_of_objects(said: Said) -> Complaint | None:
-    tools = said.body.get("tools")
+def is_a_list_of_objects(request: AnthropicRequest) -> Complaint | None:
+    tools = request.body.get("tools")
     if tools is not None and not isinstance(tools, list):
         return bad("tools: Input should be a valid list")
     for place, tool in enumerate(listed(tools)):
@@ -42,8 +42,8 @@ def is_a_list_of_objects(said: Said) -> Complaint | None:
     return None
 
 
-def has_names(said: Said) -> Complaint | None:
-    for place, tool in custom(said):
+def has_names(request: AnthropicRequest) -> Complaint | None:
+    for place, tool in custom(request):
         name = tool.get("name")
         if name is None:
             return bad(f"tools.{place}.custom.name: {MISSING}")
@@ -54,13 +54,13 @@ def has_names(said: Said) -> Complaint | None:
     return None
 
 
-def has_unique_names(said: Said) -> Complaint | None:
-    names = [string(mapping(tool).get("name")) for tool in listed(said.body.get("tools"))]
-    return bad("tools: Tool names must be unique.") if len(set(names)) < len(names) else None
+def has_unique_names(request: AnthropicRequest) -> Complaint | None:
+    names = [string(mapping(tool).get("name")) for tool in listed(request.body.get("tools"))]
+    return bad(REPEATED_NAME) if len(set(names)) < len(names) else None
 
 
-def has_object_schemas(said: Said) -> Complaint | None:
-    for place, tool in custom(said):
+def has_object_schemas(request: AnthropicRequest) -> Complaint | None:
+    for place, tool in custom(request):
         where = f"tools.{place}.custom.input_schema"
         schema = tool.get("input_schema")
         if schema is None:
@@ -79,8 +79,8 @@ def has_object_schemas(said: Said) -> Complaint | None:
 
 
 @first_party
-def says_no_more_of_a_tool(said: Said) -> Complaint | None:
-    for place, tool in custom(said):
+def says_no_more_of_a_tool(request: AnthropicRequest) -> Complaint | None:
+    for place, tool in custom(request):
         extra = sorted(tool.keys() - KNOWN)
         if extra:
             return bad(f"tools.{place}.custom.{extra[0]}: {EXTRA}")
@@ -88,8 +88,8 @@ def says_no_more_of_a_tool(said: Said) -> Complaint | None:
 
 
 @first_party
-def chooses_among_tools(said: Said) -> Complaint | None:
-    choice = said.body.get("tool_choice")
+def chooses_among_tools(request: AnthropicRequest) -> Complaint | None:
+    choice = request.body.get("tool_choice")
     if choice is None:
         return None
     kind = mapping(choice).get("type")
@@ -99,9 +99,9 @@ def chooses_among_tools(said: Said) -> Complaint | None:
             f"tool_choice: Input tag {kind!r} found using 'type' does not match any of the "
             f"expected tags: {tags}"
         )
-    if not listed(said.body.get("tools")):
+    if not listed(request.body.get("tools")):
         return bad("tool_choice: tool_choice may only be specified while providing tools")
-    names = {string(mapping(tool).get("name")) for tool in listed(said.body.get("tools"))}
+    names = {string(mapping(tool).get("name")) for tool in listed(request.body.get("tools"))}
     if kind == "tool" and string(choice.get("name")) not in names:
         return bad(f"Tool '{choice.get('name')}' not found in provided tools")
     return None

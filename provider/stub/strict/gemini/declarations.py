@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ....json_value import listed, string
 from ..complaint import Complaint
-from .request import Said, lacking, snake, unknown, unreadable
+from .request import GeminiRequest, lacking, snake, unknown, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,38 +48,38 @@ FORMATS = {
 LIST_WORDS = "Proto field is not repeating, cannot start list."
 
 
-def has_tools_in_form(said: Said) -> Complaint | None:
-    tools = said.read.get("tools")
+def has_tools_in_form(request: GeminiRequest) -> Complaint | None:
+    tools = request.read.get("tools")
     for at, tool in enumerate(listed([tools] if isinstance(tools, dict) else tools)):
         if not isinstance(tool, dict):
             return unreadable(f"tools[{at}]", "type.googleapis.com/Tool", tool)
         extra = sorted(tool.keys() - TOOLS)
         if extra:
             return unknown(extra[0], f"tools[{at}]")
-    for where, function in said.functions():
+    for where, function in request.functions():
         extra = sorted(function.keys() - DECLARATION)
         if extra:
             return unknown(extra[0], where)
     return None
 
 
-def has_names(said: Said) -> Complaint | None:
-    for where, function in said.functions():
+def has_names(request: GeminiRequest) -> Complaint | None:
+    for where, function in request.functions():
         if not NAME.fullmatch(string(function.get("name"))):
             return lacking(f"{where}.name", NAME_WORDS)
     return None
 
 
-def has_unique_names(said: Said) -> Complaint | None:
-    counts = Counter(string(function.get("name")) for _, function in said.functions())
+def has_unique_names(request: GeminiRequest) -> Complaint | None:
+    counts = Counter(string(function.get("name")) for _, function in request.functions())
     for name, count in counts.items():
         if count > 1:
             return Complaint(message=f"Duplicate function declaration found: {name}")
     return None
 
 
-def has_schemas_that_it_reads(said: Said) -> Complaint | None:
-    for where, function in said.functions():
+def has_schemas_that_it_reads(request: GeminiRequest) -> Complaint | None:
+    for where, function in request.functions():
         if function.get("parameters") is None:
             continue
         if function.get("parametersJsonSchema") is not None:

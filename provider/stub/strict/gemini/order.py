@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from .request import Said
+    from .request import GeminiRequest
 
 ALTERNATE = "Please ensure that multiturn requests alternate between user and model."
 CALL_TURN = (
@@ -31,52 +31,54 @@ IN_ORDER = (
 )  # made up
 
 
-def role(said: Said, index: int) -> str:
+def role(request: GeminiRequest, index: int) -> str:
     """Return who speaks in content *index*; where nothing is said it is the user."""
-    return str(said.contents[index].get("role", "user"))
+    return str(request.contents[index].get("role", "user"))
 
 
-def has_calls_after_the_user(said: Said) -> Complaint | None:
-    for index in range(len(said.contents)):
-        is_call = bool(said.having(index, "functionCall"))
-        is_good = index > 0 and role(said, index) == "model" and role(said, index - 1) == "user"
+def has_calls_after_the_user(request: GeminiRequest) -> Complaint | None:
+    for index in range(len(request.contents)):
+        is_call = bool(request.having(index, "functionCall"))
+        is_good = (
+            index > 0 and role(request, index) == "model" and role(request, index - 1) == "user"
+        )
         if is_call and not is_good:
             return Complaint(message=CALL_TURN)
     return None
 
 
-def has_responses_after_calls(said: Said) -> Complaint | None:
+def has_responses_after_calls(request: GeminiRequest) -> Complaint | None:
     """Responses stand before all else in their content, which is the user's."""
-    for index in range(len(said.contents)):
-        if not said.having(index, "functionResponse"):
+    for index in range(len(request.contents)):
+        if not request.having(index, "functionResponse"):
             continue
-        is_after = index > 0 and bool(said.having(index - 1, "functionCall"))
-        if not is_after or role(said, index) != "user":
+        is_after = index > 0 and bool(request.having(index - 1, "functionCall"))
+        if not is_after or role(request, index) != "user":
             return Complaint(message=RESPONSE_TURN)
-        kinds = ["functionResponse" in part for part in said.parts(index)]
+        kinds = ["functionResponse" in part for part in request.parts(index)]
         if kinds != sorted(kinds, reverse=True):
             return Complaint(message=RESPONSE_TURN)
     return None
 
 
-def alternates(said: Said) -> Complaint | None:
-    roles = [role(said, index) for index in range(len(said.contents))]
+def alternates(request: GeminiRequest) -> Complaint | None:
+    roles = [role(request, index) for index in range(len(request.contents))]
     is_good = roles[0] == "user" and all(a != b for a, b in itertools.pairwise(roles))
     return None if is_good else Complaint(message=ALTERNATE)
 
 
-def has_a_response_for_each_call(said: Said) -> Complaint | None:
-    for index in range(len(said.contents)):
-        calls = said.having(index, "functionCall")
-        if len(calls) != len(said.having(index + 1, "functionResponse")) and calls:
+def has_a_response_for_each_call(request: GeminiRequest) -> Complaint | None:
+    for index in range(len(request.contents)):
+        calls = request.having(index, "functionCall")
+        if len(calls) != len(request.having(index + 1, "functionResponse")) and calls:
             return Complaint(message=COUNT)
     return None
 
 
-def has_responses_in_order(said: Said) -> Complaint | None:
-    for index in range(len(said.contents)):
-        calls = said.having(index, "functionCall")
-        responses = said.having(index + 1, "functionResponse")
+def has_responses_in_order(request: GeminiRequest) -> Complaint | None:
+    for index in range(len(request.contents)):
+        calls = request.having(index, "functionCall")
+        responses = request.having(index + 1, "functionResponse")
         pairs = zip(calls, responses, strict=False)
         if not all(_match(call, response) for call, response in pairs):
             return Complaint(message=IN_ORDER)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ....json_value import listed, mapping
 from ..complaint import Complaint
-from .request import Said, lacking, snake, unknown, unreadable
+from .request import GeminiRequest, lacking, snake, unknown, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,8 +51,8 @@ INNER: Mapping[str, frozenset[str]] = {
 }
 
 
-def has_contents(said: Said) -> Complaint | None:
-    contents = said.read.get("contents")
+def has_contents(request: GeminiRequest) -> Complaint | None:
+    contents = request.read.get("contents")
     if contents is None or contents == []:
         return lacking("contents", "contents is not specified")
     if not isinstance(contents, list):
@@ -68,13 +68,13 @@ def has_contents(said: Said) -> Complaint | None:
     return None
 
 
-def has_no_unknown_field(said: Said) -> Complaint | None:
-    config = mapping(said.read.get("generationConfig"))
+def has_no_unknown_field(request: GeminiRequest) -> Complaint | None:
+    config = mapping(request.read.get("generationConfig"))
     places = (
-        (said.read, TOP, ""),
+        (request.read, TOP, ""),
         (config, CONFIG, "generation_config"),
         (mapping(config.get("thinkingConfig")), THINKING, "generation_config.thinking_config"),
-        (mapping(said.read.get("systemInstruction")), {"parts", "role"}, "system_instruction"),
+        (mapping(request.read.get("systemInstruction")), {"parts", "role"}, "system_instruction"),
     )
     for found, known, where in places:
         for name in found:
@@ -83,12 +83,12 @@ def has_no_unknown_field(said: Said) -> Complaint | None:
     return None
 
 
-def has_no_unknown_field_in_contents(said: Said) -> Complaint | None:
-    for index, content in enumerate(said.contents):
+def has_no_unknown_field_in_contents(request: GeminiRequest) -> Complaint | None:
+    for index, content in enumerate(request.contents):
         for name in content:
             if name not in {"parts", "role"}:
                 return unknown(name, f"contents[{index}]")
-        for place, part in enumerate(said.parts(index)):
+        for place, part in enumerate(request.parts(index)):
             where = f"contents[{index}].parts[{place}]"
             for name, value in part.items():
                 if name not in DATA | ASIDE:
@@ -103,38 +103,38 @@ def has_no_unknown_field_in_contents(said: Said) -> Complaint | None:
     return None
 
 
-def thinks_in_one_way(said: Said) -> Complaint | None:
-    config = mapping(mapping(said.read.get("generationConfig")).get("thinkingConfig"))
+def thinks_in_one_way(request: GeminiRequest) -> Complaint | None:
+    config = mapping(mapping(request.read.get("generationConfig")).get("thinkingConfig"))
     if "thinkingLevel" not in config:
         return None
     if "thinkingBudget" in config:
         return Complaint(message="You can only set only one of thinking budget and thinking level.")
-    if not said.is_third:
+    if not request.is_third:
         return Complaint(message="Thinking level is not supported for this model.")
     return None
 
 
-def has_roles(said: Said) -> Complaint | None:
-    for content in said.contents:
+def has_roles(request: GeminiRequest) -> Complaint | None:
+    for content in request.contents:
         if content.get("role", "user") not in ROLES:
             return Complaint(message="Please use a valid role: user, model.")
     return None
 
 
-def has_parts(said: Said) -> Complaint | None:
-    for index in range(len(said.contents)):
-        if not said.parts(index):
+def has_parts(request: GeminiRequest) -> Complaint | None:
+    for index in range(len(request.contents)):
+        if not request.parts(index):
             return lacking(f"contents[{index}].parts", "contents.parts must not be empty.")
-    instruction = mapping(said.read.get("systemInstruction"))
-    if "systemInstruction" in said.read and not listed(instruction.get("parts")):
+    instruction = mapping(request.read.get("systemInstruction"))
+    if "systemInstruction" in request.read and not listed(instruction.get("parts")):
         return lacking("system_instruction.parts", "contents.parts must not be empty.")
     return None
 
 
-def has_parts_with_data(said: Said) -> Complaint | None:
+def has_parts_with_data(request: GeminiRequest) -> Complaint | None:
     why = "required oneof field 'data' must have one initialized field"
-    for index in range(len(said.contents)):
-        for place, part in enumerate(said.parts(index)):
+    for index in range(len(request.contents)):
+        for place, part in enumerate(request.parts(index)):
             where = f"contents[{index}].parts[{place}]"
             if not part.keys() & DATA:
                 return lacking(f"{where}.data", why)
@@ -143,9 +143,9 @@ def has_parts_with_data(said: Said) -> Complaint | None:
     return None
 
 
-def has_calls_in_form(said: Said) -> Complaint | None:
-    for index in range(len(said.contents)):
-        for place, part in enumerate(said.parts(index)):
+def has_calls_in_form(request: GeminiRequest) -> Complaint | None:
+    for index in range(len(request.contents)):
+        for place, part in enumerate(request.parts(index)):
             for key, held in (("functionCall", "args"), ("functionResponse", "response")):
                 if key not in part:
                     continue

@@ -23,7 +23,7 @@ NAMED = frozenset({"properties"})
 """Objects whose keys are the agent's own, and whose values are not."""
 
 
-class Said(StrictRequest):
+class GeminiRequest(StrictRequest):
     """A request to judge; its keys may be in camel case or in snake case."""
 
     @cached_property

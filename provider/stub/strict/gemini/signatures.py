@@ -7,10 +7,10 @@ import binascii
 from typing import TYPE_CHECKING
 
 from ...signature.gemini import content_of
-from ...signature.issuer import Proof
+from ...signature.issuer import ProofState
 from ..complaint import Complaint
 from .order import role
-from .request import Said, unreadable
+from .request import GeminiRequest, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,8 @@ PLACEHOLDERS = frozenset({*WORDS, *(base64.b64encode(word.encode()).decode() for
 """What passes for the signature of a call that another model made; some send it in base64."""
 
 
-def has_signatures_that_can_be_read(said: Said) -> Complaint | None:
-    for where, _, signature in _signed(said):
+def has_signatures_that_can_be_read(request: GeminiRequest) -> Complaint | None:
+    for where, _, signature in _signed(request):
         if not isinstance(signature, str):
             return unreadable(where, "TYPE_BYTES", signature)
         if signature in PLACEHOLDERS:
@@ -35,20 +35,20 @@ def has_signatures_that_can_be_read(said: Said) -> Complaint | None:
     return None
 
 
-def has_signatures_of_its_own(said: Said) -> Complaint | None:
-    for _, content, signature in _signed(said):
+def has_signatures_of_its_own(request: GeminiRequest) -> Complaint | None:
+    for _, content, signature in _signed(request):
         if signature in PLACEHOLDERS:
             continue
-        if said.issuer.verify(signature, said.route, content) is not Proof.VALID:
+        if request.issuer.verify(signature, request.route, content) is not ProofState.VALID:
             return Complaint(message="Corrupted thought signature.")
     return None
 
 
-def _signed(said: Said) -> Iterator[tuple[str, object, object]]:
+def _signed(request: GeminiRequest) -> Iterator[tuple[str, object, object]]:
     """Go through all signatures, with what each must have been issued for."""
-    for index in range(len(said.contents)):
+    for index in range(len(request.contents)):
         text = ""
-        for place, part in enumerate(said.parts(index)):
+        for place, part in enumerate(request.parts(index)):
             signature = part.get("thoughtSignature")
             if signature not in (None, ""):
                 where = f"contents[{index}].parts[{place}].thought_signature"
@@ -57,13 +57,13 @@ def _signed(said: Said) -> Iterator[tuple[str, object, object]]:
                 text += str(part.get("text", ""))
 
 
-def has_signatures_on_calls(said: Said) -> Complaint | None:
+def has_signatures_on_calls(request: GeminiRequest) -> Complaint | None:
     """From Gemini 3 on each step since the user last spoke has one, on its first call."""
-    if not said.is_third:
+    if not request.is_third:
         return None
-    for index in range(_turn(said), len(said.contents)):
-        calls = [part for part in said.parts(index) if "functionCall" in part]
-        if not calls or role(said, index) != "model" or calls[0].get("thoughtSignature"):
+    for index in range(_turn(request), len(request.contents)):
+        calls = [part for part in request.parts(index) if "functionCall" in part]
+        if not calls or role(request, index) != "model" or calls[0].get("thoughtSignature"):
             continue
         return Complaint(
             message="Function call is missing a thought_signature in functionCall parts. This is "
@@ -74,11 +74,11 @@ def has_signatures_on_calls(said: Said) -> Complaint | None:
     return None
 
 
-def _turn(said: Said) -> int:
+def _turn(request: GeminiRequest) -> int:
     """Where the current turn begins: with what the user said last, beside results of tools."""
-    for index in reversed(range(len(said.contents))):
-        is_said = any("functionResponse" not in part for part in said.parts(index))
-        if role(said, index) == "user" and is_said:
+    for index in reversed(range(len(request.contents))):
+        is_said = any("functionResponse" not in part for part in request.parts(index))
+        if role(request, index) == "user" and is_said:
             return index
     return 0
 

@@ -7,11 +7,19 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ....json_value import listed, mapping, string
-from ..anthropic.blocks import LONGEST_ID, TOOL_ID
+from ..anthropic_words import (
+    LONGEST_ID,
+    REPEATED_ID,
+    TOOL_ID,
+    second_result,
+    without_call,
+    without_result,
+)
 from ..complaint import Complaint
+from ..openai_words import invalid, missing, too_long, wrong_kind, wrong_name
 from .dialects import spelled
-from .request import Said, invalid, missing, too_long, wrong_kind
-from .settings import EMPTY, wrong_name
+from .request import ChatRequest
+from .settings import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,20 +42,20 @@ class Exchange(NamedTuple):
     end: int
 
 
-def has_calls_in_form(said: Said) -> Complaint | None:
-    for index, message in enumerate(said.messages):
+def has_calls_in_form(request: ChatRequest) -> Complaint | None:
+    for index, message in enumerate(request.messages):
         calls = message.get("tool_calls")
         where = f"messages[{index}].tool_calls"
         if calls is None:
             continue
         if not isinstance(calls, list):
             return wrong_kind(where, "an array of objects", calls)
-        if not calls and said.vendor == "openai":
+        if not calls and request.vendor == "openai":
             return invalid(where, EMPTY, code="empty_array")
         for place, call in enumerate(calls):
             found = _misformed(call, f"{where}[{place}]")
             if found is not None:
-                return said.passed_on(found)
+                return request.passed_on(found)
     return None
 
 
@@ -71,8 +79,8 @@ def _misformed(call: object, where: str) -> Complaint | None:
     return None
 
 
-def has_results_in_form(said: Said) -> Complaint | None:
-    for index, message in enumerate(said.messages):
+def has_results_in_form(request: ChatRequest) -> Complaint | None:
+    for index, message in enumerate(request.messages):
         call_id = message.get("tool_call_id")
         where = f"messages[{index}].tool_call_id"
         if message["role"] == "tool" and call_id is None:
@@ -82,84 +90,84 @@ def has_results_in_form(said: Said) -> Complaint | None:
     return None
 
 
-def has_ids_in_form(said: Said) -> Complaint | None:
-    for index, place, call in said.calls():
-        found = _wrong_id(said, call["id"], f"messages.{index}.tool_calls.{place}.id")
+def has_ids_in_form(request: ChatRequest) -> Complaint | None:
+    for index, place, call in request.calls():
+        found = _wrong_id(request, call["id"], f"messages.{index}.tool_calls.{place}.id")
         if found is not None:
-            return said.passed_on(found)
-    for index, message in enumerate(said.messages):
+            return request.passed_on(found)
+    for index, message in enumerate(request.messages):
         if message["role"] == "tool":
-            found = _wrong_id(said, message["tool_call_id"], f"messages.{index}.tool_call_id")
+            found = _wrong_id(request, message["tool_call_id"], f"messages.{index}.tool_call_id")
             if found is not None:
-                return said.passed_on(found)
+                return request.passed_on(found)
     return None
 
 
-def _wrong_id(said: Said, call_id: str, path: str) -> Complaint | None:
-    longest = said.dialect.longest_id
+def _wrong_id(request: ChatRequest, call_id: str, path: str) -> Complaint | None:
+    longest = request.dialect.longest_id
     if longest is not None and len(call_id) > longest:
         return too_long(spelled(path), longest, len(call_id))
-    if said.vendor == "mistral" and not MISTRAL_ID.fullmatch(call_id):
+    if request.vendor == "mistral" and not MISTRAL_ID.fullmatch(call_id):
         why = f"Tool call id was {call_id} but must be a-z, A-Z, 0-9, with a length of 9."
         return Complaint(message=why, type="invalid_function_call", code="3280")
-    if said.is_claude:
+    if request.is_claude:
         is_good = re.fullmatch(TOOL_ID[1:-1], call_id) and len(call_id) <= LONGEST_ID
         why = f"{path}: String should match pattern '{TOOL_ID}'"
         return None if is_good else Complaint(message=why)
     return None
 
 
-def has_unique_ids(said: Said) -> Complaint | None:
+def has_unique_ids(request: ChatRequest) -> Complaint | None:
     seen: set[str] = set()
-    for index, place, call in said.calls():
+    for index, place, call in request.calls():
         if call["id"] in seen:
-            why = f"messages.{index}.content.{place}: `tool_use` ids must be unique"
-            if not said.is_claude:  # made up
+            why = f"messages.{index}.content.{place}: {REPEATED_ID}"
+            if not request.is_claude:  # made up
                 where = f"messages[{index}].tool_calls[{place}].id"
                 why = f"Duplicate value for '{where}': '{call['id']}'."
-            return said.passed_on(Complaint(message=why))
+            return request.passed_on(Complaint(message=why))
         seen.add(call["id"])
     return None
 
 
-def exchanges(said: Said) -> Iterator[Exchange]:
+def exchanges(request: ChatRequest) -> Iterator[Exchange]:
     """Go through the calls with the results that follow at once, and results without calls."""
     index = 0
-    while index < len(said.messages):
+    while index < len(request.messages):
         calls = [
             string(mapping(each).get("id"))
-            for each in listed(said.messages[index].get("tool_calls"))
+            for each in listed(request.messages[index].get("tool_calls"))
         ]
-        is_orphan = said.messages[index]["role"] == "tool"
+        is_orphan = request.messages[index]["role"] == "tool"
         end = index if is_orphan else index + 1
         answered: list[str] = []
-        while (calls or is_orphan) and end < len(said.messages):
-            if said.messages[end]["role"] != "tool":
+        while (calls or is_orphan) and end < len(request.messages):
+            if request.messages[end]["role"] != "tool":
                 break
-            answered.append(said.messages[end]["tool_call_id"])
+            answered.append(request.messages[end]["tool_call_id"])
             end += 1
         if calls or is_orphan:
             yield Exchange(end - len(answered) - 1, tuple(calls), tuple(answered), end)
         index = end
 
 
-def has_results_for_calls(said: Said) -> Complaint | None:
-    for each in exchanges(said):
-        found = _unpaired(said, each)
+def has_results_for_calls(request: ChatRequest) -> Complaint | None:
+    for each in exchanges(request):
+        found = _unpaired(request, each)
         if found is not None:
-            return said.passed_on(found)
+            return request.passed_on(found)
     return None
 
 
-def _unpaired(said: Said, each: Exchange) -> Complaint | None:
-    if said.vendor == "mistral":
+def _unpaired(request: ChatRequest, each: Exchange) -> Complaint | None:
+    if request.vendor == "mistral":
         return _mistral(each)
-    if said.vendor == "minimax":
+    if request.vendor == "minimax":
         is_paired = sorted(each.called) == sorted(each.answered)
         return (
             None if is_paired else Complaint(message="tool call result does not follow tool call")
         )
-    if said.is_claude:
+    if request.is_claude:
         return _anthropic(each)
     return _unanswered(each) or _uncalled(each)
 
@@ -208,35 +216,23 @@ def _mistral(each: Exchange) -> Complaint | None:
 
 
 def _anthropic(each: Exchange) -> Complaint | None:
-    open_ = [call_id for call_id in each.called if call_id not in each.answered]
-    if open_:
-        why = (
-            f"messages.{each.at}: `tool_use` ids were found without `tool_result` blocks "
-            f"immediately after: {', '.join(open_)}. Each `tool_use` block must have a "
-            "corresponding `tool_result` block in the next message."
-        )
-        return Complaint(message=why)
+    unanswered = [call_id for call_id in each.called if call_id not in each.answered]
+    if unanswered:
+        return Complaint(message=without_result(f"messages.{each.at}", unanswered))
     if sorted(each.called) == sorted(each.answered):
         return None
+    where = f"messages.{each.at + 1}"
     extra = [call_id for call_id in each.answered if call_id not in each.called]
-    if not extra:
-        why = (
-            "each tool_use must have a single result. Found multiple `tool_result` blocks with id: "
-        )
-        return Complaint(message=f"messages.{each.at + 1}: {why}{each.answered[-1]}")
-    why = (
-        f"messages.{each.at + 1}.content.0: unexpected `tool_use_id` found in `tool_result` "
-        f"blocks: {extra[0]}. Each `tool_result` block must have a corresponding `tool_use` block "
-        "in the previous message."
-    )
-    return Complaint(message=why)
+    if extra:
+        return Complaint(message=without_call(f"{where}.content.0", extra[0]))
+    return Complaint(message=second_result(where, each.answered[-1]))
 
 
-def answers_results_before_the_user_speaks(said: Said) -> Complaint | None:
+def answers_results_before_the_user_speaks(request: ChatRequest) -> Complaint | None:
     """Source: github.com/zed-industries/zed/pull/31736."""
-    if said.vendor != "mistral":
+    if request.vendor != "mistral":
         return None
-    roles = [message["role"] for message in said.messages]
+    roles = [message["role"] for message in request.messages]
     if ("tool", "user") not in itertools.pairwise(roles):
         return None
     why = "Unexpected role 'user' after role 'tool'"

@@ -11,7 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..anthropic_words import EXTRA
 from ..complaint import Complaint
+from ..openai_words import unknown_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -90,9 +92,7 @@ def spelled(path: str) -> str:
 def _openai_unknown(path: str) -> Complaint:
     if "." not in path:
         return Complaint(message=f"Unrecognized request argument supplied: {path}")
-    where = spelled(path)
-    message = f"Unknown parameter: '{where}'."
-    return Complaint(message=message, param=where, code="unknown_parameter")
+    return unknown_parameter(spelled(path))
 
 
 def _groq_unknown(path: str) -> Complaint:
@@ -112,7 +112,7 @@ def _cerebras_unknown(path: str) -> Complaint:
 
 
 def _mistral_unknown(path: str) -> Complaint:
-    return mistral_unread("extra_forbidden", path, "Extra inputs are not permitted")
+    return mistral_unread("extra_forbidden", path, EXTRA)
 
 
 def mistral_unread(kind: str, path: str, message: str) -> Complaint:

@@ -6,10 +6,11 @@ import re
 
 from ....catalog.model import plain_name
 from ....json_value import listed, string
-from ..anthropic.cache_markers import MOST
+from ..anthropic_words import EMPTY_MARKED, EXTRA, MOST_MARKERS, too_many_markers
 from ..complaint import Complaint
+from ..openai_words import invalid, missing, wrong_kind
 from .dialects import MESSAGE, mistral_unread
-from .request import Said, invalid, missing, wrong_kind
+from .request import ChatRequest
 
 UNREAD = "Failed to deserialize the JSON body into the target type: "
 PICTURES = frozenset({"image_url", "input_image", "image"})
@@ -26,8 +27,8 @@ MISTRAL_LAST = (
 )
 
 
-def has_objects(said: Said) -> Complaint | None:
-    for index, message in enumerate(said.body["messages"]):
+def has_objects(request: ChatRequest) -> Complaint | None:
+    for index, message in enumerate(request.body["messages"]):
         if not isinstance(message, dict):
             return wrong_kind(f"messages[{index}]", "an object", message)
         if message.get("role") is None:
@@ -35,19 +36,19 @@ def has_objects(said: Said) -> Complaint | None:
     return None
 
 
-def has_known_roles(said: Said) -> Complaint | None:
-    known = said.dialect.roles
-    for index, message in enumerate(said.messages):
+def has_known_roles(request: ChatRequest) -> Complaint | None:
+    known = request.dialect.roles
+    for index, message in enumerate(request.messages):
         role = message["role"]
         if role in known:
             continue
-        if said.vendor == "deepseek":
+        if request.vendor == "deepseek":
             names = ", ".join(f"`{each}`" for each in known)
             why = (
                 f"{UNREAD}messages[{index}].role: unknown variant `{role}`, expected one of {names}"
             )
             return Complaint(message=why, code="invalid_request_error")
-        if said.vendor == "mistral":
+        if request.vendor == "mistral":
             tags = ", ".join(map(repr, sorted(known)))
             why = (
                 f"Input tag {role!r} found using 'role' does not match any of the expected tags: "
@@ -62,30 +63,32 @@ def has_known_roles(said: Said) -> Complaint | None:
     return None
 
 
-def has_no_unknown_key(said: Said) -> Complaint | None:
+def has_no_unknown_key(request: ChatRequest) -> Complaint | None:
     """Details of reasoning are OpenRouter's and MiniMax's; the lenient ones refuse no other key."""
-    takes_details = said.vendor in {"openrouter", "minimax"}
-    for index, message in enumerate(said.messages):
+    takes_details = request.vendor in {"openrouter", "minimax"}
+    for index, message in enumerate(request.messages):
         if "reasoning_details" in message and not takes_details:
-            return said.dialect.unknown(f"messages.{index}.reasoning_details")
-        if said.dialect.known is None:
+            return request.dialect.unknown(f"messages.{index}.reasoning_details")
+        if request.dialect.known is None:
             continue
-        known = MESSAGE | (said.dialect.messages if message["role"] == "assistant" else frozenset())
+        known = MESSAGE | (
+            request.dialect.messages if message["role"] == "assistant" else frozenset()
+        )
         extra = sorted(message.keys() - known)
         if extra:
-            return said.dialect.unknown(f"messages.{index}.{extra[0]}")
+            return request.dialect.unknown(f"messages.{index}.{extra[0]}")
     return None
 
 
-def has_contents(said: Said) -> Complaint | None:
-    for index, message in enumerate(said.messages):
+def has_contents(request: ChatRequest) -> Complaint | None:
+    for index, message in enumerate(request.messages):
         content = message.get("content")
         where = f"messages[{index}].content"
         if content is None and message["role"] == "assistant":
             continue
         if not isinstance(content, str | list):
             return wrong_kind(where, "one of a string or array of objects", content)
-        if content == [] and said.vendor == "openai":
+        if content == [] and request.vendor == "openai":
             return invalid(where, "empty array. Expected an array with minimum length 1.")
         for place, part in enumerate(listed(content)):
             if not isinstance(part, dict):
@@ -95,13 +98,13 @@ def has_contents(said: Said) -> Complaint | None:
     return None
 
 
-def has_strings_where_only_they_are_taken(said: Said) -> Complaint | None:
-    if not said.dialect.is_plain:
+def has_strings_where_only_they_are_taken(request: ChatRequest) -> Complaint | None:
+    if not request.dialect.is_plain:
         return None
-    for index, message in enumerate(said.messages):
+    for index, message in enumerate(request.messages):
         if message["role"] == "user" or not isinstance(message.get("content"), list):
             continue
-        if said.vendor == "deepseek":
+        if request.vendor == "deepseek":
             why = f"{UNREAD}messages[{index}]: invalid type: sequence, expected a string"
             return Complaint(message=why, code="invalid_request_error")
         where = f"messages.{index}.{message['role']}.content"
@@ -110,10 +113,10 @@ def has_strings_where_only_they_are_taken(said: Said) -> Complaint | None:
     return None
 
 
-def has_parts_of_its_role(said: Said) -> Complaint | None:
-    for index, place, part in said.parts():
-        role = string(said.messages[index]["role"])
-        if _is_taken(said, role, part["type"]):
+def has_parts_of_its_role(request: ChatRequest) -> Complaint | None:
+    for index, place, part in request.parts():
+        role = string(request.messages[index]["role"])
+        if _is_taken(request, role, part["type"]):
             continue
         if part["type"] in PICTURES:
             why = (
@@ -121,7 +124,7 @@ def has_parts_of_its_role(said: Said) -> Complaint | None:
                 f"'user', but this message with role '{role}' contains an image URL."
             )
             return Complaint(message=why, param=f"messages[{index}]", code="invalid_value")
-        if said.vendor == "mistral":
+        if request.vendor == "mistral":
             why = f"Input tag {part['type']!r} found using 'type' does not match any expected tag"
             return mistral_unread("union_tag_invalid", f"messages.{index}.content.{place}", why)
         where = f"messages[{index}].content[{place}].type"
@@ -130,22 +133,22 @@ def has_parts_of_its_role(said: Said) -> Complaint | None:
     return None
 
 
-def _is_taken(said: Said, role: str, kind: str) -> bool:
+def _is_taken(request: ChatRequest, role: str, kind: str) -> bool:
     if kind == "thinking":
-        is_magistral = "magistral" in said.route.model.lower()
-        return said.vendor == "mistral" and is_magistral and role == "assistant"
+        is_magistral = "magistral" in request.route.model.lower()
+        return request.vendor == "mistral" and is_magistral and role == "assistant"
     if role == "user":
-        return said.dialect.known is None or kind not in {"refusal", "reasoning", "tool_use"}
+        return request.dialect.known is None or kind not in {"refusal", "reasoning", "tool_use"}
     return kind == "text" or (kind == "refusal" and role == "assistant")
 
 
-def has_pictures_for_those_who_see(said: Said) -> Complaint | None:
-    seeing = _SEEING.get(said.vendor)
-    if seeing is None or seeing.search(plain_name(said.route.model)):
+def has_pictures_for_those_who_see(request: ChatRequest) -> Complaint | None:
+    seeing = _SEEING.get(request.vendor)
+    if seeing is None or seeing.search(plain_name(request.route.model)):
         return None
-    for index, _, part in said.parts():
+    for index, _, part in request.parts():
         if part["type"] in PICTURES:
-            return _unseen(said.vendor, index)
+            return _unseen(request.vendor, index)
     return None
 
 
@@ -164,46 +167,45 @@ def _unseen(vendor: str, index: int) -> Complaint:
     return Complaint(message=message, param=f"messages.[{index}].content.[0].type")
 
 
-def has_known_keys_in_parts(said: Said) -> Complaint | None:
+def has_known_keys_in_parts(request: ChatRequest) -> Complaint | None:
     """Cache markers are OpenRouter's, on text, and four at most."""
     marked = 0
-    for index, place, part in said.parts():
+    for index, place, part in request.parts():
         path = f"messages.{index}.content.{place}.cache_control"
-        if "cache_control" in part and said.dialect.known is not None:
-            return said.dialect.unknown(path)
-        if part.get("cache_control") is None or said.vendor != "openrouter":
+        if "cache_control" in part and request.dialect.known is not None:
+            return request.dialect.unknown(path)
+        if part.get("cache_control") is None or request.vendor != "openrouter":
             continue
         marked += 1
         if part["type"] != "text":
-            return said.passed_on(Complaint(message=f"{path}: Extra inputs are not permitted"))
+            return request.passed_on(Complaint(message=f"{path}: {EXTRA}"))
         if not part.get("text"):
             where = f"messages.{index}.content.{place}.text"
-            why = f"{where}: cache_control cannot be set for empty text blocks"
-            return said.passed_on(Complaint(message=why))
-    if marked > MOST:
-        why = f"A maximum of {MOST} blocks with cache_control may be provided. Found {marked}."
-        return said.passed_on(Complaint(message=why))
+            why = f"{where}: {EMPTY_MARKED}"
+            return request.passed_on(Complaint(message=why))
+    if marked > MOST_MARKERS:
+        return request.passed_on(Complaint(message=too_many_markers(marked)))
     return None
 
 
-def marks_no_message(said: Said) -> Complaint | None:
-    for index, message in enumerate(said.messages):
-        if said.vendor == "openrouter" and message.get("cache_control") is not None:
+def marks_no_message(request: ChatRequest) -> Complaint | None:
+    for index, message in enumerate(request.messages):
+        if request.vendor == "openrouter" and message.get("cache_control") is not None:
             why = f"messages.{index}.cache_control: cache_control goes on a part of text"  # made up
             return Complaint(message=why)
     return None
 
 
-def has_something_to_say(said: Said) -> Complaint | None:
-    for index, message in enumerate(said.messages):
+def has_something_to_say(request: ChatRequest) -> Complaint | None:
+    for index, message in enumerate(request.messages):
         if message["role"] != "assistant" or message.get("tool_calls"):
             continue
         if message.get("function_call") or message.get("refusal"):
             continue
         content = message.get("content")
-        is_empty = not content if said.dialect.is_curt else content is None
+        is_empty = not content if request.dialect.is_curt else content is None
         if is_empty:
-            return said.passed_on(_silent(said.vendor, index))
+            return request.passed_on(_silent(request.vendor, index))
     return None
 
 
@@ -224,9 +226,9 @@ def _silent(vendor: str, index: int) -> Complaint:
     return Complaint(message=why, param=f"messages.[{index}].content")
 
 
-def ends_with_a_question(said: Said) -> Complaint | None:
-    last = said.messages[-1]
-    if said.vendor != "mistral" or last["role"] != "assistant" or last.get("prefix") is True:
+def ends_with_a_question(request: ChatRequest) -> Complaint | None:
+    last = request.messages[-1]
+    if request.vendor != "mistral" or last["role"] != "assistant" or last.get("prefix") is True:
         return None
     return Complaint(message=MISTRAL_LAST, type="invalid_request_message_order", code="3230")
 

@@ -6,41 +6,41 @@ from typing import TYPE_CHECKING, Any
 
 from ....catalog.model import is_kimi_thinking
 from ....json_value import listed, mapping, string
-from ...signature.issuer import Proof
+from ...signature.issuer import ProofState
 from ..complaint import Complaint
 from ..deepseek import thinks
-from .request import wrong_kind
+from ..openai_words import wrong_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from .request import Said
+    from .request import ChatRequest
 
 
-def _is_told(said: Said, unless: bool) -> bool:
+def _is_told(request: ChatRequest, unless: bool) -> bool:
     """Say whether the model is to think: as the request says, else as it does by itself."""
-    kind = mapping(said.body.get("thinking")).get("type")
+    kind = mapping(request.body.get("thinking")).get("type")
     return kind != "disabled" if isinstance(kind, str) else unless
 
 
-def keeps_what_deepseek_thought(said: Said) -> Complaint | None:
+def keeps_what_deepseek_thought(request: ChatRequest) -> Complaint | None:
     """In a conversation with calls every answer must carry the key; an empty string will do."""
-    if said.vendor != "deepseek" or not _is_told(said, thinks(said.route.model)):
+    if request.vendor != "deepseek" or not _is_told(request, thinks(request.route.model)):
         return None
-    if not any(True for _ in said.calls()):
+    if not any(True for _ in request.calls()):
         return None
-    for message in said.messages:
+    for message in request.messages:
         if message["role"] == "assistant" and not isinstance(message.get("reasoning_content"), str):
             why = "The `reasoning_content` in the thinking mode must be passed back to the API."
             return Complaint(message=why, code="invalid_request_error")
     return None
 
 
-def keeps_what_kimi_thought(said: Said) -> Complaint | None:
+def keeps_what_kimi_thought(request: ChatRequest) -> Complaint | None:
     """Reports disagree about an empty string; it is refused."""
-    if said.vendor != "moonshot" or not _is_told(said, is_kimi_thinking(said.route.model)):
+    if request.vendor != "moonshot" or not _is_told(request, is_kimi_thinking(request.route.model)):
         return None
-    for index, message in enumerate(said.messages):
+    for index, message in enumerate(request.messages):
         if message.get("tool_calls") and not string(message.get("reasoning_content")):
             why = (
                 "thinking is enabled but reasoning_content is missing in assistant tool call "
@@ -50,19 +50,19 @@ def keeps_what_kimi_thought(said: Said) -> Complaint | None:
     return None
 
 
-def has_details_of_its_own(said: Said) -> Complaint | None:
+def has_details_of_its_own(request: ChatRequest) -> Complaint | None:
     """Each must have been issued on this very route."""
-    if said.vendor != "openrouter":
+    if request.vendor != "openrouter":
         return None
-    for index, message in enumerate(said.messages):
+    for index, message in enumerate(request.messages):
         details = message.get("reasoning_details")
         if details is not None and not isinstance(details, list):
             return wrong_kind(f"messages[{index}].reasoning_details", "an array", details)
         for place, detail in enumerate(_merged(listed(details))):
-            why = _forged(said, detail)
+            why = _forged(request, detail)
             if why is not None:
                 why = f"messages.{index}.content.{place}: {why}"
-                return said.passed_on(Complaint(message=why))
+                return request.passed_on(Complaint(message=why))
     return None
 
 
@@ -85,15 +85,15 @@ def _merged(details: list[Any]) -> Iterator[Mapping[str, Any]]:
         yield running
 
 
-def _forged(said: Said, detail: Mapping[str, Any]) -> str | None:
+def _forged(request: ChatRequest, detail: Mapping[str, Any]) -> str | None:
     match detail.get("type"):
         case "reasoning.text":
             text, signature = string(detail.get("text")), detail.get("signature")
-            if said.issuer.verify(signature, said.route, text) is Proof.VALID:
+            if request.issuer.verify(signature, request.route, text) is ProofState.VALID:
                 return None
             return "Invalid `signature` in `thinking` block"
         case "reasoning.encrypted":
-            if said.issuer.is_own(detail.get("data"), said.route):
+            if request.issuer.is_own(detail.get("data"), request.route):
                 return None
             return "Invalid `data` in `redacted_thinking` block"
         case "reasoning.summary" | "reasoning.server_tool_call":

@@ -16,17 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-JSON_KINDS: tuple[tuple[type, str], ...] = (
-    (bool, "a boolean"),
-    (str, "a string"),
-    (int, "an integer"),
-    (float, "a decimal"),
-    (list, "an array"),
-    (dict, "an object"),
-)
-
-
-class Said(StrictRequest):
+class ChatRequest(StrictRequest):
     """A request to judge."""
 
     @property
@@ -72,42 +62,3 @@ class Said(StrictRequest):
     def passed_on(self, complaint: Complaint) -> Complaint:
         """Say who complains, where that is not the vendor itself."""
         return replace(complaint, upstream=self.upstream)
-
-
-def kind_of(value: object) -> str:
-    """Name the kind of *value* as OpenAI does."""
-    return next((name for kind, name in JSON_KINDS if isinstance(value, kind)), "null")
-
-
-def wrong_kind(where: str, expected: str, value: object) -> Complaint:
-    """Complain that *value* is not of the kind that is expected."""
-    got = kind_of(value)
-    shown = got if got == "null" else f"{got} instead"
-    message = f"Invalid type for '{where}': expected {expected}, but got {shown}."
-    return Complaint(message=message, param=where, code="invalid_type")
-
-
-def invalid(where: str, why: str, *, code: str = "invalid_value") -> Complaint:
-    """Complain of the value at *where*."""
-    return Complaint(message=f"Invalid '{where}': {why}", param=where, code=code)
-
-
-def too_long(where: str, longest: int, length: int) -> Complaint:
-    """Complain of a string, as capture openai_400_tool_id_too_long."""
-    why = (
-        f"string too long. Expected a string with maximum length {longest}, "
-        f"but got a string with length {length} instead."
-    )
-    return invalid(where, why, code="string_above_max_length")
-
-
-def missing(where: str) -> Complaint:
-    """Complain that nothing stands at *where*."""
-    message = f"Missing required parameter: '{where}'."
-    return Complaint(message=message, param=where, code="missing_required_parameter")
-
-
-def unsupported(name: str, more: str = "") -> Complaint:
-    """Complain of a parameter that the model does not take."""
-    message = f"Unsupported parameter: '{name}' is not supported with this model.{more}"
-    return Complaint(message=message, param=name, code="unsupported_parameter")

@@ -5,48 +5,48 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....json_value import string
-from ...signature.issuer import Proof
+from ...signature.issuer import ProofState
 from ...signature.openai_responses import is_own_reasoning, needed_reasoning
 from ..complaint import Complaint
-from ..openai_chat.request import missing
+from ..openai_words import missing
 from .items import OWN_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .request import Said
+    from .request import ResponsesRequest
 
 FOLLOWING = frozenset({"reasoning", "function_call", "custom_tool_call"})
 
 
-def has_encrypted_content_of_its_own(said: Said) -> Complaint | None:
-    for index, item in enumerate(said.items):
-        if said.kind(index) != "reasoning":
+def has_encrypted_content_of_its_own(request: ResponsesRequest) -> Complaint | None:
+    for index, item in enumerate(request.items):
+        if request.kind(index) != "reasoning":
             continue
-        found = _unreadable(said, item, index)
+        found = _unreadable(request, item, index)
         if found is not None:
             return found
     return None
 
 
-def _unreadable(said: Said, item: Mapping[str, Any], index: int) -> Complaint | None:
+def _unreadable(request: ResponsesRequest, item: Mapping[str, Any], index: int) -> Complaint | None:
     """Complain of reasoning that is not this route's; one without an id is known by its content."""
     item_id, content = item.get("id"), item.get("encrypted_content")
     if content is None and item_id is None:
         return missing(f"input[{index}].id")
     if content is None:
-        if said.body.get("store") is False:
+        if request.body.get("store") is False:
             why = (
                 f"Item with id '{item_id}' not found. Items are not persisted when `store` is set "
                 "to false. Try again with `store` set to true, or remove this item from your input."
             )
             return Complaint(message=why, param="input")
-        if is_own_reasoning(said.issuer, said.route, str(item_id)):
+        if is_own_reasoning(request.issuer, request.route, str(item_id)):
             return None
         return Complaint(message=f"Item with id '{item_id}' not found.", param="input", status=404)
-    is_good = said.issuer.is_own(content, said.route)
+    is_good = request.issuer.is_own(content, request.route)
     if item_id is not None:
-        is_good = said.issuer.verify(content, said.route, item_id) is Proof.VALID
+        is_good = request.issuer.verify(content, request.route, item_id) is ProofState.VALID
     if is_good:
         return None
     message = (
@@ -56,9 +56,9 @@ def _unreadable(said: Said, item: Mapping[str, Any], index: int) -> Complaint | 
     return Complaint(message=message, code="invalid_encrypted_content")
 
 
-def has_what_follows_reasoning(said: Said) -> Complaint | None:
-    for index, item in enumerate(said.items):
-        if said.kind(index) != "reasoning" or _is_followed(said, index + 1):
+def has_what_follows_reasoning(request: ResponsesRequest) -> Complaint | None:
+    for index, item in enumerate(request.items):
+        if request.kind(index) != "reasoning" or _is_followed(request, index + 1):
             continue
         message = (
             f"Item '{item.get('id')}' of type 'reasoning' was provided without its required "
@@ -68,37 +68,37 @@ def has_what_follows_reasoning(said: Said) -> Complaint | None:
     return None
 
 
-def _is_followed(said: Said, index: int) -> bool:
-    if index >= len(said.items):
+def _is_followed(request: ResponsesRequest, index: int) -> bool:
+    if index >= len(request.items):
         return False
-    kind = said.kind(index)
+    kind = request.kind(index)
     if kind == "message":
-        return said.items[index].get("role") == "assistant"
+        return request.items[index].get("role") == "assistant"
     return kind in FOLLOWING or (kind in OWN_TOOLS and kind.endswith("_call"))
 
 
-def has_reasoning_before_what_follows(said: Said) -> Complaint | None:
+def has_reasoning_before_what_follows(request: ResponsesRequest) -> Complaint | None:
     """An item whose id was issued together with reasoning needs that reasoning before it."""
     seen: list[Mapping[str, Any]] = []
-    for index, item in enumerate(said.items):
-        if said.kind(index) == "reasoning":
+    for index, item in enumerate(request.items):
+        if request.kind(index) == "reasoning":
             seen.append(item)
-        needed = needed_reasoning(said.issuer, said.route, string(item.get("id")))
-        if needed is None or any(_is_it(said, each, needed) for each in seen):
+        needed = needed_reasoning(request.issuer, request.route, string(item.get("id")))
+        if needed is None or any(_is_it(request, each, needed) for each in seen):
             continue
         message = (
-            f"Item '{item['id']}' of type '{said.kind(index)}' was provided without its required "
-            f"'reasoning' item: '{needed}'."
+            f"Item '{item['id']}' of type '{request.kind(index)}' was provided without its "
+            f"required 'reasoning' item: '{needed}'."
         )
         return Complaint(message=message, param="input")
     return None
 
 
-def _is_it(said: Said, reasoning: Mapping[str, Any], needed: str) -> bool:
+def _is_it(request: ResponsesRequest, reasoning: Mapping[str, Any], needed: str) -> bool:
     if reasoning.get("id") is not None:
         return bool(reasoning["id"] == needed)
     content = reasoning.get("encrypted_content")
-    return said.issuer.verify(content, said.route, needed) is Proof.VALID
+    return request.issuer.verify(content, request.route, needed) is ProofState.VALID
 
 
 ENCRYPTED_RULES = (

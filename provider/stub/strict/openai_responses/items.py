@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ....json_value import listed, mapping, string
 from ..complaint import Complaint
-from ..openai_chat.request import invalid, missing, too_long, wrong_kind
-from ..openai_chat.settings import wrong_name
+from ..openai_words import (
+    invalid,
+    missing,
+    too_long,
+    unknown_parameter,
+    wrong_kind,
+    wrong_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .request import Said
+    from .request import ResponsesRequest
 
 LONGEST_ID = 64
 ROLES = ("assistant", "system", "developer", "user")
@@ -29,7 +35,7 @@ OWN_TOOLS = frozenset(
 """Items of the provider's own tools: known, and not looked into."""
 
 
-class Form(NamedTuple):
+class ItemForm(NamedTuple):
     """What an item may hold beside its type.
 
     Args:
@@ -44,15 +50,15 @@ class Form(NamedTuple):
 
 
 # Source: the types of the openai package 3.57, read on 2026-11-29.
-FORMS: Mapping[str, Form] = {
-    "message": Form(("role", "content"), ("role",), frozenset({"id", "status", "phase"})),
-    "function_call": Form(
+FORMS: Mapping[str, ItemForm] = {
+    "message": ItemForm(("role", "content"), ("role",), frozenset({"id", "status", "phase"})),
+    "function_call": ItemForm(
         ("call_id", "name", "arguments"),
         ("call_id", "name", "arguments"),
         frozenset({"id", "status", "namespace", "caller"}),
     ),
-    "function_call_output": Form(("call_id", "output"), ("call_id",)),
-    "reasoning": Form(
+    "function_call_output": ItemForm(("call_id", "output"), ("call_id",)),
+    "reasoning": ItemForm(
         ("summary",), (), frozenset({"id", "status", "content", "encrypted_content"})
     ),
 }
@@ -67,11 +73,11 @@ INPUT_PARTS = ("input_text", "input_image", "input_file")
 OUTPUT_PARTS = ("output_text", "refusal")
 
 
-def has_known_items(said: Said) -> Complaint | None:
-    for index, item in enumerate(listed(said.body.get("input"))):
+def has_known_items(request: ResponsesRequest) -> Complaint | None:
+    for index, item in enumerate(listed(request.body.get("input"))):
         if not isinstance(item, dict):
             return wrong_kind(f"input[{index}]", "an object", item)
-        kind = said.kind(index)
+        kind = request.kind(index)
         if kind in FORMS or kind in OWN_TOOLS:
             continue
         known = ", ".join(map(repr, FORMS))
@@ -80,9 +86,9 @@ def has_known_items(said: Said) -> Complaint | None:
     return None
 
 
-def has_whole_items(said: Said) -> Complaint | None:
-    for index, item in enumerate(said.items):
-        form, where = FORMS.get(said.kind(index)), f"input[{index}]"
+def has_whole_items(request: ResponsesRequest) -> Complaint | None:
+    for index, item in enumerate(request.items):
+        form, where = FORMS.get(request.kind(index)), f"input[{index}]"
         if form is None:
             continue
         absent = [key for key in form.needs if item.get(key) is None]
@@ -93,14 +99,13 @@ def has_whole_items(said: Said) -> Complaint | None:
                 return wrong_kind(f"{where}.{key}", "a string", item[key])
         extra = sorted(item.keys() - set(form.needs) - form.takes - {"type"})
         if extra:
-            message = f"Unknown parameter: '{where}.{extra[0]}'."
-            return Complaint(message=message, param=f"{where}.{extra[0]}", code="unknown_parameter")
+            return unknown_parameter(f"{where}.{extra[0]}")
     return None
 
 
-def has_messages_in_form(said: Said) -> Complaint | None:
-    for index, item in enumerate(said.items):
-        if said.kind(index) != "message":
+def has_messages_in_form(request: ResponsesRequest) -> Complaint | None:
+    for index, item in enumerate(request.items):
+        if request.kind(index) != "message":
             continue
         where, content = f"input[{index}]", item["content"]
         if item["role"] not in ROLES:
@@ -115,9 +120,9 @@ def has_messages_in_form(said: Said) -> Complaint | None:
     return None
 
 
-def has_outputs_in_form(said: Said) -> Complaint | None:
-    for index, item in enumerate(said.items):
-        if said.kind(index) != "function_call_output":
+def has_outputs_in_form(request: ResponsesRequest) -> Complaint | None:
+    for index, item in enumerate(request.items):
+        if request.kind(index) != "function_call_output":
             continue
         where, output = f"input[{index}].output", item["output"]
         if not isinstance(output, str | list):
@@ -135,12 +140,12 @@ def _not_among(where: str, value: object, known: tuple[str, ...]) -> Complaint:
     return Complaint(message=message, param=where, code="invalid_value")
 
 
-def has_ids_of_its_kind(said: Said) -> Complaint | None:
+def has_ids_of_its_kind(request: ResponsesRequest) -> Complaint | None:
     seen: set[str] = set()
-    for index, item in enumerate(said.items):
-        item_id, prefix = item.get("id"), PREFIXES.get(said.kind(index))
+    for index, item in enumerate(request.items):
+        item_id, prefix = item.get("id"), PREFIXES.get(request.kind(index))
         where = f"input[{index}].id"
-        if item_id is None or said.kind(index) == "item_reference":
+        if item_id is None or request.kind(index) == "item_reference":
             continue
         if not isinstance(item_id, str):
             return wrong_kind(where, "a string", item_id)
@@ -159,9 +164,9 @@ def has_ids_of_its_kind(said: Said) -> Complaint | None:
     return None
 
 
-def has_call_ids_in_form(said: Said) -> Complaint | None:
-    for index, item in enumerate(said.items):
-        if not said.kind(index).startswith("function_call"):
+def has_call_ids_in_form(request: ResponsesRequest) -> Complaint | None:
+    for index, item in enumerate(request.items):
+        if not request.kind(index).startswith("function_call"):
             continue
         where, call_id = f"input[{index}].call_id", item["call_id"]
         if not call_id:
@@ -172,26 +177,26 @@ def has_call_ids_in_form(said: Said) -> Complaint | None:
             return invalid(where, why, code="empty_string")
         if len(call_id) > LONGEST_ID:
             return too_long(where, LONGEST_ID, len(call_id))
-        if said.kind(index) == "function_call":
+        if request.kind(index) == "function_call":
             found = wrong_name(item["name"], f"input[{index}].name")
             if found is not None:
                 return found
     return None
 
 
-def has_outputs_for_calls(said: Said) -> Complaint | None:
+def has_outputs_for_calls(request: ResponsesRequest) -> Complaint | None:
     """Calls and outputs are told one to one, the call first."""
     open_: dict[str, None] = {}
     seen: set[str] = set()
-    for index, item in enumerate(said.items):
+    for index, item in enumerate(request.items):
         call_id = string(item.get("call_id"))
-        if said.kind(index) == "function_call":
+        if request.kind(index) == "function_call":
             if call_id in seen:
                 return _uncalled(call_id)
             seen.add(call_id)
             open_[call_id] = None
-        elif said.kind(index) == "function_call_output":
-            if call_id not in open_ and not (said.continues and call_id not in seen):
+        elif request.kind(index) == "function_call_output":
+            if call_id not in open_ and not (request.continues and call_id not in seen):
                 return _uncalled(call_id)
             open_.pop(call_id, None)
     for call_id in open_:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.provider.stub.signature.anthropic import prefix_of, reasoning_of
-from sidestep.provider.stub.signature.issuer import Issuer, Proof
+from sidestep.provider.stub.signature.issuer import Issuer, ProofState
 from sidestep.provider.stub.signature.openai_responses import (
     is_own_reasoning,
     item_id,
@@ -24,12 +24,12 @@ ASKED = {"role": "user", "content": "Read a.py"}
 @pytest.mark.parametrize(
     ("route", "content", "want"),
     [
-        pytest.param(ROUTE, "thought", Proof.VALID, id="where it was issued"),
-        pytest.param(ROUTE, "thought!", Proof.EDITED, id="on other content"),
-        pytest.param("anthropic/claude-3", "thought", Proof.FOREIGN, id="on another route"),
+        pytest.param(ROUTE, "thought", ProofState.VALID, id="where it was issued"),
+        pytest.param(ROUTE, "thought!", ProofState.EDITED, id="on other content"),
+        pytest.param("anthropic/claude-3", "thought", ProofState.FOREIGN, id="on another route"),
     ],
 )
-def test_a_proof_is_good_where_it_was_issued(route: str, content: str, want: Proof) -> None:
+def test_a_proof_is_good_where_it_was_issued(route: str, content: str, want: ProofState) -> None:
     proof = ISSUER.issue(ROUTE, "thought")
 
     assert ISSUER.verify(proof, route, content) is want
@@ -37,14 +37,14 @@ def test_a_proof_is_good_where_it_was_issued(route: str, content: str, want: Pro
 
 @pytest.mark.parametrize("proof", ["", "EqQB", "ä", "\ud83d", None, 1, [], ISSUER.issue("", "")])
 def test_what_was_not_issued_here_is_foreign(proof: object) -> None:
-    assert ISSUER.verify(proof, ROUTE, "thought") is Proof.FOREIGN
+    assert ISSUER.verify(proof, ROUTE, "thought") is ProofState.FOREIGN
     assert not ISSUER.is_own(proof, ROUTE)
 
 
 def test_another_key_issues_other_proofs() -> None:
     proof = Issuer(b"another").issue(ROUTE, "thought")
 
-    assert ISSUER.verify(proof, ROUTE, "thought") is Proof.FOREIGN
+    assert ISSUER.verify(proof, ROUTE, "thought") is ProofState.FOREIGN
 
 
 @given(content=st.text(st.characters()), route=st.text(min_size=1))
@@ -53,7 +53,7 @@ def test_a_proof_survives_the_other_alphabet_of_base64(content: str, route: str)
 
     changed = proof.replace("+", "-").replace("/", "_").rstrip("=")
 
-    assert ISSUER.verify(changed, route, content) is Proof.VALID
+    assert ISSUER.verify(changed, route, content) is ProofState.VALID
 
 
 def history(*, steps: int) -> dict[str, Any]:
@@ -72,14 +72,14 @@ def history(*, steps: int) -> dict[str, Any]:
     return body
 
 
-def proofs(body: dict[str, Any]) -> list[Proof]:
+def proofs(body: dict[str, Any]) -> list[ProofState]:
     return [
         ISSUER.verify(each.block["signature"], ROUTE, each.block["thinking"], each.prefix)
         for each in reasoning_of(body)
     ]
 
 
-V, M = Proof.VALID, Proof.MOVED
+V, M = ProofState.VALID, ProofState.MOVED
 
 
 def cut(body: dict[str, Any], *steps: int) -> None:
