@@ -112,8 +112,8 @@ class CaptureAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedConnection:
     """Nothing listens at the provider of this route."""
 
 
-Answer = ModelAnswer | StatusAnswer | CaptureAnswer | Refusal
+Answer = ModelAnswer | StatusAnswer | CaptureAnswer | RefusedConnection

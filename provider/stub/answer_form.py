@@ -13,7 +13,7 @@ from .answer import (
     CaptureAnswer,
     Cut,
     ModelAnswer,
-    Refusal,
+    RefusedConnection,
     Reset,
     Stall,
     StatusAnswer,
@@ -50,7 +50,7 @@ def read_answer(value: object, where: str) -> Answer:
     if "refuse" in obj:
         if not Table(value, where, REFUSAL_KEYS).flag("refuse"):
             raise wrong(obj.at("refuse"), False, "true, or be left out")
-        return Refusal()
+        return RefusedConnection()
     return _model_answer(Table(value, where, MODEL_KEYS), where)
 
 

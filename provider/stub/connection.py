@@ -24,7 +24,7 @@ MAX_AHEAD = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """One request.
 
     Args:
@@ -39,7 +39,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class PlannedReply:
     """How a request is answered.
 
     Args:
@@ -57,7 +57,7 @@ class Connection:
         answer: Says how to answer a request; requests are asked about in order.
     """
 
-    def __init__(self, sock: Socket, answer: Callable[[Request], Reply]) -> None:
+    def __init__(self, sock: Socket, answer: Callable[[HttpRequest], PlannedReply]) -> None:
         self._sock = sock
         self._answer = answer
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
@@ -89,26 +89,25 @@ class Connection:
             await self._sock.drain()
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
-    async def _read(self) -> Request | None:
-        """Read a request; None if the client closes before it begins one."""
-        head: h11.Request | None = None
+    async def _read(self) -> HttpRequest | None:
+        """Return the next request; None if the client closes before it begins one."""
+        head = await self._next_event()
+        if not isinstance(head, h11.Request):
+            return None
         body = bytearray()
-        while True:
-            event = self._http.next_event()
-            if event is h11.NEED_DATA:
-                if self._http.they_are_waiting_for_100_continue:
-                    await self._send(h11.InformationalResponse(status_code=100, headers=[]))
-                self._http.receive_data(await self._sock.receive())
-            elif isinstance(event, h11.Request):
-                head = event
-            elif isinstance(event, h11.Data):
-                body += event.data
-                if head is not None and len(body) > MAX_BODY:
-                    return _request(head, None)
-            elif isinstance(event, h11.EndOfMessage) and head is not None:
-                return _request(head, bytes(body))
-            else:
-                return None
+        while isinstance(event := await self._next_event(), h11.Data):
+            body += event.data
+            if len(body) > MAX_BODY:
+                return _request(head, None)
+        return _request(head, bytes(body)) if isinstance(event, h11.EndOfMessage) else None
+
+    async def _next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """Return the next part of a request, after reading as much as it takes."""
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            if self._http.they_are_waiting_for_100_continue:
+                await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+            self._http.receive_data(await self._sock.receive())
+        return event
 
     async def _play(self, script: Script, *, is_head: bool) -> bool:
         """Play *script*; say whether the client left before its end."""
@@ -199,9 +198,9 @@ class Connection:
             pass
 
 
-def _request(head: h11.Request, body: bytes | None) -> Request:
+def _request(head: h11.Request, body: bytes | None) -> HttpRequest:
     headers: dict[str, str] = {}
     for raw_name, raw_value in head.headers:
         name, value = raw_name.decode("latin-1"), raw_value.decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return Request(head.method.decode("latin-1"), head.target.decode("latin-1"), headers, body)
+    return HttpRequest(head.method.decode("latin-1"), head.target.decode("latin-1"), headers, body)

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from ..catalog.catalog import catalog
 from ..route import Route
-from .wire.base import Ask
+from .wire.base import StubRequest
 
 if TYPE_CHECKING:
     from ..wire_name import Wire
@@ -114,7 +114,7 @@ class Endpoint:
         is_openrouter = self.provider == "openrouter" and self.wire == "openai-chat"
         return "openrouter" if is_openrouter else self.wire
 
-    def ask(self, body: object, *, size: int) -> Ask:
+    def read(self, body: object, *, size: int) -> StubRequest:
         """Read what a request of *size* bytes asks for.
 
         Raises:
@@ -126,7 +126,7 @@ class Endpoint:
         if not isinstance(model, str) or not model:
             raise ValueError("model: Field required")
         options = body.get("stream_options")
-        return Ask(
+        return StubRequest(
             route=Route(f"{self.provider}/{model}"),
             dialect=self.dialect,
             body=body,

@@ -10,7 +10,7 @@ import anyio
 
 if TYPE_CHECKING:
     from ..route import Route
-    from .connection import Request
+    from .connection import HttpRequest
 
 SECRETS = frozenset({"authorization", "proxy-authorization", "cookie"} | {"x-api-key", "api-key"})
 MASK = "***"
@@ -44,7 +44,7 @@ class Received:
     over: anyio.Event = field(default_factory=anyio.Event, repr=False, compare=False)
 
     @classmethod
-    def of(cls, request: Request, *, path: str, at: float) -> Received:
+    def of(cls, request: HttpRequest, *, path: str, at: float) -> Received:
         """Note down *request*, whose route is not known yet."""
         return cls(
             route=None,

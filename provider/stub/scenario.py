@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 from ..env_value import read_file
 from ..error import ConfigError
 from ..route import Route
-from .answer import ModelAnswer, Refusal
+from .answer import ModelAnswer, RefusedConnection
 from .answer_form import read_answer
 from .typed_table import Table, wrong
 
@@ -105,7 +105,7 @@ class Scenario:
         return frozenset(
             route.provider
             for route, answers in self.answers.items()
-            if isinstance(answers[0], Refusal)
+            if isinstance(answers[0], RefusedConnection)
         )
 
 
@@ -163,7 +163,7 @@ def _check_refusals(answers: Mapping[Route, tuple[Answer, ...]]) -> None:
     answering: dict[str, Route] = {}
     for route, played in answers.items():
         for answer in played:
-            kind = refused if isinstance(answer, Refusal) else answering
+            kind = refused if isinstance(answer, RefusedConnection) else answering
             kind.setdefault(route.provider, route)
     for provider, route in refused.items():
         if provider in answering:

@@ -11,7 +11,7 @@ from .answer import (
     CaptureAnswer,
     Cut,
     ModelAnswer,
-    Refusal,
+    RefusedConnection,
     Reset,
     Stall,
     StatusAnswer,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .answer import Answer, Fault
     from .strict.complaint import Complaint
     from .vendor_error import Dialect
-    from .wire.base import Ask, Frame, StubWire
+    from .wire.base import Frame, StubRequest, StubWire
 
 JSON = ("content-type", "application/json")
 WIRES: Mapping[Dialect, StubWire] = {
@@ -95,18 +95,20 @@ class Script:
     comment: bytes = b""
 
 
-def script_of(answer: Answer, ask: Ask) -> Script:
+def script_of(answer: Answer, request: StubRequest) -> Script:
     """Say what the stub does to give *answer* to a request."""
     match answer:
         case ModelAnswer():
-            return _streamed(answer, ask) if ask.is_stream else _whole(answer, ask)
+            return _streamed(answer, request) if request.is_stream else _whole(answer, request)
         case StatusAnswer():
-            return _status(answer, ask)
+            return _status(answer, request)
         case CaptureAnswer():
             return _capture(answer)
-        case Refusal():  # asked for under the stub's own port, in place of the one that refuses
-            message = f"the scenario refuses connections to {ask.route.provider!r}"
-            return error_script(ask.dialect, 503, request_id=ask.id("req_"), message=message)
+        case RefusedConnection():  # the request came to the stub's own port, which does not refuse
+            message = f"the scenario refuses connections to {request.route.provider!r}"
+            return error_script(
+                request.dialect, 503, request_id=request.id("req_"), message=message
+            )
         case _:
             assert_never(answer)
 
@@ -139,11 +141,13 @@ def error_object_script(
     return _identified(json_script(str(status), body, status=status), dialect, request_id)
 
 
-def complaint_script(found: Complaint, ask: Ask, wire: Wire, *, request_id: str) -> Script:
+def complaint_script(
+    found: Complaint, request: StubRequest, wire: Wire, *, request_id: str
+) -> Script:
     """Refuse a request as *found* says, in the shape of the vendor."""
-    body = found.body(vendor=ask.vendor, wire=wire, request_id=request_id)
+    body = found.body(vendor=request.vendor, wire=wire, request_id=request_id)
     script = json_script(f"{found.status} strict", body, status=found.status)
-    return _identified(script, ask.dialect, request_id)
+    return _identified(script, request.dialect, request_id)
 
 
 def _identified(script: Script, dialect: Dialect, request_id: str) -> Script:
@@ -153,11 +157,14 @@ def _identified(script: Script, dialect: Dialect, request_id: str) -> Script:
     return replace(script, headers=(*script.headers, (REQUEST_ID[dialect], request_id)))
 
 
-def _status(answer: StatusAnswer, ask: Ask) -> Script:
+def _status(answer: StatusAnswer, request: StubRequest) -> Script:
     match answer.body:
         case None:
             script = error_script(
-                ask.dialect, answer.status, request_id=ask.id("req_"), model=ask.route.model
+                request.dialect,
+                answer.status,
+                request_id=request.id("req_"),
+                model=request.route.model,
             )
         case str(text):
             kind = "text/html" if text.lstrip().startswith("<") else "text/plain"
@@ -182,15 +189,15 @@ def _capture(answer: CaptureAnswer) -> Script:
     )
 
 
-def _streamed(answer: ModelAnswer, ask: Ask) -> Script:
-    wire, comment = WIRES[ask.dialect], COMMENTS[ask.dialect]
-    streamed = wire.stream(answer, ask)
+def _streamed(answer: ModelAnswer, request: StubRequest) -> Script:
+    wire, comment = WIRES[request.dialect], COMMENTS[request.dialect]
+    streamed = wire.stream(answer, request)
     if answer.fault is None:
         frames = (*streamed.frames, *streamed.finish)
     else:
         frames = _until(streamed.frames, answer.after)
     if isinstance(answer.fault, StreamError):
-        frames += wire.error_frames(_error_object(answer.fault, ask), ask, len(frames))
+        frames += wire.error_frames(_error_object(answer.fault, request), request, len(frames))
     return Script(
         word=_word(answer),
         headers=SSE,
@@ -203,15 +210,15 @@ def _streamed(answer: ModelAnswer, ask: Ask) -> Script:
     )
 
 
-def _whole(answer: ModelAnswer, ask: Ask) -> Script:
+def _whole(answer: ModelAnswer, request: StubRequest) -> Script:
     """Answer without a stream; a fault that needs one is played on the body or on the status."""
     if isinstance(answer.fault, StreamError):
-        error = _error_object(answer.fault, ask)
+        error = _error_object(answer.fault, request)
         script = error_object_script(
-            ask.dialect, status_of(answer.fault.error), error, request_id=ask.id("req_")
+            request.dialect, status_of(answer.fault.error), error, request_id=request.id("req_")
         )
         return replace(script, word=_word(answer), delay=answer.delay)
-    body = to_json(WIRES[ask.dialect].whole(answer, ask))
+    body = to_json(WIRES[request.dialect].whole(answer, request))
     script = replace(_body(_word(answer), 200, body, (JSON,)), delay=answer.delay)
     if answer.fault is None:
         return script
@@ -244,9 +251,9 @@ def _end(fault: Fault | None) -> End:
             assert_never(fault)
 
 
-def _error_object(fault: StreamError, ask: Ask) -> Mapping[str, object]:
+def _error_object(fault: StreamError, request: StubRequest) -> Mapping[str, object]:
     if isinstance(fault.error, int):
-        return error_words(ask.dialect, fault.error, model=ask.route.model)
+        return error_words(request.dialect, fault.error, model=request.route.model)
     return fault.error
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import anyio
 
-from .connection import Connection, Reply
+from .connection import Connection, PlannedReply
 from .endpoint import KNOWN, SERVED, Endpoint, path_of, place_of
 from .received import Received
 from .scenario import Scenario
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from ..route import Route
     from ..wire_name import Wire
-    from .connection import Request
-    from .wire.base import Ask
+    from .connection import HttpRequest
+    from .wire.base import StubRequest
 
 BACKLOG = 1024
 
@@ -74,7 +74,7 @@ class Stub:
         self._is_strict = strict
         self._timer = timer
         self._started_at = 0.0
-        self._asked: Counter[Route] = Counter()
+        self._request_counts: Counter[Route] = Counter()
         self._refusing: dict[str, int] = {}
         self._arrival = anyio.Event()
         self._cleanup = ExitStack()
@@ -137,7 +137,7 @@ class Stub:
 
     def reset(self) -> None:
         """Start every list of answers afresh, and forget what came."""
-        self._asked.clear()
+        self._request_counts.clear()
         self.requests.clear()
         self.counts.clear()
 
@@ -159,20 +159,20 @@ class Stub:
         wire, ending = place_of(name)
         return {"wire": wire, "baseUrl": base + ending, "apiKeyEnv": None}
 
-    def _answer(self, request: Request) -> Reply:
-        path = path_of(request.target)
-        about_itself = self._about_itself(request.method, path)
+    def _answer(self, http: HttpRequest) -> PlannedReply:
+        path = path_of(http.target)
+        about_itself = self._about_itself(http.method, path)
         if about_itself is not None:
-            return Reply(about_itself, lambda _has_left: None)
-        received = Received.of(request, path=path, at=self._timer())
+            return PlannedReply(about_itself, lambda _has_left: None)
+        received = Received.of(http, path=path, at=self._timer())
         endpoint = Endpoint.at(path)
         is_count = endpoint is not None and endpoint.is_count
         (self.counts if is_count else self.requests).append(received)
-        script = self._script(request, received, endpoint)
+        script = self._script(http, received, endpoint)
         received.answered = script.word
         self._arrival.set()
         self._arrival = anyio.Event()
-        return Reply(script, received.end)
+        return PlannedReply(script, received.end)
 
     def _about_itself(self, method: str, path: str) -> Script | None:
         match method, path:
@@ -188,53 +188,57 @@ class Stub:
             case _:
                 return None
 
-    def _script(self, request: Request, received: Received, endpoint: Endpoint | None) -> Script:
+    def _script(self, http: HttpRequest, received: Received, endpoint: Endpoint | None) -> Script:
         if endpoint is None:
             return _not_served(404, f"nothing is served at {received.path!r}")
-        if request.method != "POST":
-            return _not_served(405, f"{received.path!r} takes POST, got {request.method!r}")
+        if http.method != "POST":
+            return _not_served(405, f"{received.path!r} takes POST, got {http.method!r}")
         request_id = f"req_{len(self.requests):024d}"
-        if request.body is None:
+        if http.body is None:
             return error_script(endpoint.dialect, 413, request_id=request_id)
         try:
-            ask = endpoint.ask(received.body, size=len(request.body))
+            request = endpoint.read(received.body, size=len(http.body))
         except ValueError as error:
             message = str(error)
             return error_script(endpoint.dialect, 400, request_id=request_id, message=message)
-        received.route = ask.route
+        received.route = request.route
         if endpoint.is_count:
-            return self._count(ask, endpoint.wire, request_id)
-        refusal = self._refusal(ask, endpoint.wire, request_id)
-        return self._play(ask) if refusal is None else refusal
+            return self._count(request, endpoint.wire, request_id)
+        refusal = self._refusal(request, endpoint.wire, request_id)
+        return self._play(request) if refusal is None else refusal
 
-    def _count(self, ask: Ask, wire: Wire, request_id: str) -> Script:
-        tokens = self.scenario.counts.get(ask.route, ask.prompt_tokens)
+    def _count(self, request: StubRequest, wire: Wire, request_id: str) -> Script:
+        tokens = self.scenario.counts.get(request.route, request.prompt_tokens)
         if tokens is None:
-            message = f"{ask.route} does not count"
-            return error_script(ask.dialect, 404, request_id=request_id, message=message)
-        return count_script(ask, wire, tokens, request_id=request_id)
+            message = f"{request.route} does not count"
+            return error_script(request.dialect, 404, request_id=request_id, message=message)
+        return count_script(request, wire, tokens, request_id=request_id)
 
-    def _refusal(self, ask: Ask, wire: Wire, request_id: str) -> Script | None:
+    def _refusal(self, request: StubRequest, wire: Wire, request_id: str) -> Script | None:
         """What a strict stub says to a request that the real API would refuse."""
         if not self._is_strict:
             return None
         found = complaint(
-            ask.body, route=ask.route, vendor=ask.vendor, wire=wire, issuer=ask.issuer
+            request.body,
+            route=request.route,
+            vendor=request.vendor,
+            wire=wire,
+            issuer=request.issuer,
         )
         if found is None:
             return None
-        return complaint_script(found, ask, wire, request_id=request_id)
+        return complaint_script(found, request, wire, request_id=request_id)
 
-    def _play(self, ask: Ask) -> Script:
+    def _play(self, request: StubRequest) -> Script:
         """Take the next answer of the route; nothing else runs between taking and counting."""
-        self._asked[ask.route] += 1
-        ask = replace(ask, number=self._asked[ask.route])
-        answer = self.scenario.answer(ask.route, ask.number)
+        self._request_counts[request.route] += 1
+        request = replace(request, number=self._request_counts[request.route])
+        answer = self.scenario.answer(request.route, request.number)
         if answer is not None:
-            return script_of(answer, ask)
+            return script_of(answer, request)
         known = ", ".join(map(repr, self.scenario.answers))
-        message = f"the stub's scenario has no answer for {ask.route!r}: it answers for {known}"
-        return error_script(ask.dialect, 404, request_id=ask.id("req_"), message=message)
+        message = f"the stub's scenario has no answer for {request.route!r}: it answers for {known}"
+        return error_script(request.dialect, 404, request_id=request.id("req_"), message=message)
 
 
 def _not_served(status: int, message: str) -> Script:

@@ -15,7 +15,7 @@ from .script import error_script, json_script
 if TYPE_CHECKING:
     from ..wire_name import Wire
     from .script import Script
-    from .wire.base import Ask
+    from .wire.base import StubRequest
 
 _TAKEN: Mapping[Wire, frozenset[str]] = MappingProxyType(
     {
@@ -33,12 +33,12 @@ _TAKEN: Mapping[Wire, frozenset[str]] = MappingProxyType(
 )
 
 
-def count_script(ask: Ask, wire: Wire, tokens: int, *, request_id: str) -> Script:
+def count_script(request: StubRequest, wire: Wire, tokens: int, *, request_id: str) -> Script:
     """Answer with a count of *tokens*, or refuse what the API takes in a request only."""
-    unknown = sorted(ask.body.keys() - _TAKEN[wire])
-    wrong = _complaint(ask, wire) if not unknown else _unknown(wire, unknown[0])
+    unknown = sorted(request.body.keys() - _TAKEN[wire])
+    wrong = _complaint(request, wire) if not unknown else _unknown(wire, unknown[0])
     if wrong is not None:
-        return error_script(ask.dialect, 400, request_id=request_id, message=wrong)
+        return error_script(request.dialect, 400, request_id=request_id, message=wrong)
     return json_script("count", _answer(wire, tokens))
 
 
@@ -50,13 +50,13 @@ def _unknown(wire: Wire, key: str) -> str:
     return f'Invalid JSON payload received. Unknown name "{key}": Cannot find field.'
 
 
-def _complaint(ask: Ask, wire: Wire) -> str | None:
-    if wire == "anthropic" and not isinstance(ask.body.get("messages"), list):
+def _complaint(request: StubRequest, wire: Wire) -> str | None:
+    if wire == "anthropic" and not isinstance(request.body.get("messages"), list):
         return "messages: Field required"
     if wire != "gemini":
         return None
-    inner = ask.body.get("generateContentRequest")
-    if isinstance(inner, Mapping) and inner.get("model") != f"models/{ask.route.model}":
+    inner = request.body.get("generateContentRequest")
+    if isinstance(inner, Mapping) and inner.get("model") != f"models/{request.route.model}":
         return "The model of generateContentRequest is not the one in the path"  # made up
     return None
 

@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from ...conversation import ModelPart, Reasoning, Text, ToolCall
-from .base import Ask, Frame, Streamed, arguments_of, event, parts_of, pieces_of, stop_of, usage_of
+from .base import (
+    Frame,
+    Streamed,
+    StubRequest,
+    arguments_of,
+    event,
+    parts_of,
+    pieces_of,
+    stop_of,
+    usage_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,37 +27,39 @@ if TYPE_CHECKING:
     from ..answer import ModelAnswer
 
 
-def stream(answer: ModelAnswer, ask: Ask) -> Streamed:
+def stream(answer: ModelAnswer, request: StubRequest) -> Streamed:
     """Spell *answer* as events."""
-    return Streamed(tuple(_frames(answer, ask)), tuple(_finish(answer, ask)))
+    return Streamed(tuple(_frames(answer, request)), tuple(_finish(answer, request)))
 
 
-def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
     """Spell *answer* as one message."""
     return {
-        "id": ask.id("msg_"),
+        "id": request.id("msg_"),
         "type": "message",
         "role": "assistant",
-        "model": ask.route.model,
-        "content": [_block(part) for part in parts_of(answer, ask)],
+        "model": request.route.model,
+        "content": [_block(part) for part in parts_of(answer, request)],
         "stop_reason": stop_of(answer, "end_turn", "tool_use"),
         "stop_sequence": None,
-        "usage": _message_usage(answer, ask),
+        "usage": _message_usage(answer, request),
     }
 
 
-def error_frames(error: Mapping[str, object], ask: Ask, _sent: int) -> tuple[Frame, ...]:
+def error_frames(
+    error: Mapping[str, object], request: StubRequest, _sent: int
+) -> tuple[Frame, ...]:
     """Spell *error* as the event that ends a stream."""
-    return (event("error", error=error, request_id=ask.id("req_")),)
+    return (event("error", error=error, request_id=request.id("req_")),)
 
 
-def _frames(answer: ModelAnswer, ask: Ask) -> Iterator[Frame]:
-    message = whole(answer, ask)
-    usage = {**_message_usage(answer, ask), "output_tokens": 1}
+def _frames(answer: ModelAnswer, request: StubRequest) -> Iterator[Frame]:
+    message = whole(answer, request)
+    usage = {**_message_usage(answer, request), "output_tokens": 1}
     message |= {"content": [], "stop_reason": None, "usage": usage}
     yield event("message_start", message=message)
     yield event("ping")
-    for index, part in enumerate(parts_of(answer, ask)):
+    for index, part in enumerate(parts_of(answer, request)):
         yield event("content_block_start", index=index, content_block=_empty_block(part))
         for delta in _block_deltas(part, answer.chunk):
             is_output = delta["type"] != "signature_delta" and delta.get("partial_json") != ""
@@ -55,9 +67,9 @@ def _frames(answer: ModelAnswer, ask: Ask) -> Iterator[Frame]:
         yield event("content_block_stop", index=index)
 
 
-def _finish(answer: ModelAnswer, ask: Ask) -> Iterator[Frame]:
+def _finish(answer: ModelAnswer, request: StubRequest) -> Iterator[Frame]:
     delta = {"stop_reason": stop_of(answer, "end_turn", "tool_use"), "stop_sequence": None}
-    yield event("message_delta", delta=delta, usage=_message_usage(answer, ask))
+    yield event("message_delta", delta=delta, usage=_message_usage(answer, request))
     yield event("message_stop")
 
 
@@ -101,8 +113,8 @@ def _block(part: ModelPart) -> dict[str, object]:
             assert_never(part)
 
 
-def _message_usage(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
-    usage = usage_of(answer, ask)
+def _message_usage(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
+    usage = usage_of(answer, request)
     return {
         "input_tokens": usage.input,
         "cache_creation_input_tokens": usage.cache_write,

@@ -26,7 +26,7 @@ CREATED = 1764400000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class StubRequest:
     """What of a request its answer depends on.
 
     Args:
@@ -104,14 +104,14 @@ class Streamed:
 class StubWire(Protocol):
     """One wire that the stub answers in: the module that spells it."""
 
-    def stream(self, answer: ModelAnswer, ask: Ask, /) -> Streamed:
+    def stream(self, answer: ModelAnswer, request: StubRequest, /) -> Streamed:
         """Spell *answer* as events."""
 
-    def whole(self, answer: ModelAnswer, ask: Ask, /) -> dict[str, object]:
+    def whole(self, answer: ModelAnswer, request: StubRequest, /) -> dict[str, object]:
         """Spell *answer* as one object."""
 
     def error_frames(
-        self, error: Mapping[str, object], ask: Ask, sent: int, /
+        self, error: Mapping[str, object], request: StubRequest, sent: int, /
     ) -> tuple[Frame, ...]:
         """Spell *error* as what ends a stream after *sent* events."""
 
@@ -136,35 +136,35 @@ class Counts(NamedTuple):
         return self.input + self.cache_read + self.cache_write
 
 
-def parts_of(answer: ModelAnswer, ask: Ask) -> list[ModelPart]:
+def parts_of(answer: ModelAnswer, request: StubRequest) -> list[ModelPart]:
     """The parts of *answer*, with the ids and the signature that it leaves to the stub.
 
     Reasoning of Responses is proved by its encrypted form, which belongs to its id.
     """
     parts: list[ModelPart] = []
     if answer.reasoning or answer.signature:
-        is_item = ask.dialect == "openai-responses"
-        content = ask.item_id("rs", 0) if is_item else answer.reasoning
-        signature = signature_of(answer, ask, content)
+        is_item = request.dialect == "openai-responses"
+        content = request.item_id("rs", 0) if is_item else answer.reasoning
+        signature = signature_of(answer, request, content)
         parts.append(Reasoning(text=answer.reasoning, signature=signature))
     if answer.text:
         parts.append(Text(answer.text))
     for index, call in enumerate(answer.tool_calls):
-        call_id = call.id or _call_id(index, ask)
+        call_id = call.id or _call_id(index, request)
         parts.append(ToolCall(id=call_id, name=call.name, input=call.input))
     return parts
 
 
-def signature_of(answer: ModelAnswer, ask: Ask, content: object) -> str:
+def signature_of(answer: ModelAnswer, request: StubRequest, content: object) -> str:
     """The proof on *answer*: its own, or the one that the stub issues for *content*."""
-    return ask.signature(content) if answer.signature is None else answer.signature
+    return request.signature(content) if answer.signature is None else answer.signature
 
 
-def _call_id(index: int, ask: Ask) -> str:
+def _call_id(index: int, request: StubRequest) -> str:
     """An id in the form of the provider's own: Mistral takes no other than nine characters."""
-    if ask.route.provider == "mistral":
-        return ask.id("", "call", index)[:9]
-    return ask.id("toolu_" if ask.dialect == "anthropic" else "call_", "call", index)
+    if request.route.provider == "mistral":
+        return request.id("", "call", index)[:9]
+    return request.id("toolu_" if request.dialect == "anthropic" else "call_", "call", index)
 
 
 def pieces_of(text: str, size: int) -> list[str]:
@@ -177,14 +177,14 @@ def arguments_of(call: ToolCall) -> str:
     return to_json(call.input).decode()
 
 
-def usage_of(answer: ModelAnswer, ask: Ask) -> Counts:
+def usage_of(answer: ModelAnswer, request: StubRequest) -> Counts:
     """The usage that *answer* states, filled up with an estimate: a token is four characters."""
     said = answer.usage or Usage()
     size = len(answer.text) + len(answer.reasoning)
     size += sum(len(call.name) + len(arguments_of(call)) for call in answer.tool_calls)
     output = max(1, size // 4) if said.output is None else said.output
     return Counts(
-        input=ask.prompt_tokens if said.input is None else said.input,
+        input=request.prompt_tokens if said.input is None else said.input,
         output=output,
         cache_read=said.cache_read or 0,
         cache_write=said.cache_write or 0,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, assert_never
 from ...conversation import Reasoning, Text, ToolCall
 from ..signature.gemini import content_of
 from ..vendor_error import error_envelope, to_json
-from .base import Ask, Frame, Streamed, parts_of, pieces_of, signature_of, usage_of
+from .base import Frame, Streamed, StubRequest, parts_of, pieces_of, signature_of, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,31 +24,33 @@ STOP = "STOP"
 """Why a model stops that is done, also when it calls tools."""
 
 
-def stream(answer: ModelAnswer, ask: Ask) -> Streamed:
+def stream(answer: ModelAnswer, request: StubRequest) -> Streamed:
     """Spell *answer* as chunks; a call comes whole."""
-    parts = list(_parts(answer, ask, answer.chunk))
-    usage = usage_of(answer, ask)
+    parts = list(_parts(answer, request, answer.chunk))
+    usage = usage_of(answer, request)
     chunks = (
-        _response([part], _usage(usage, number / len(parts)), ask)
+        _response([part], _usage(usage, number / len(parts)), request)
         for number, part in enumerate(parts, start=1)
     )
-    last = _response([_last(answer, ask)], _usage(usage), ask, answer.stop or STOP)
+    last = _response([_last(answer, request)], _usage(usage), request, answer.stop or STOP)
     return Streamed(tuple(_data(chunk, is_output=True) for chunk in chunks), (_data(last),))
 
 
-def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
     """Spell *answer* as one response."""
     size = max(1, len(answer.text), len(answer.reasoning))
-    parts = [*_parts(answer, ask, size), _last(answer, ask)]
-    return _response(parts, _usage(usage_of(answer, ask)), ask, answer.stop or STOP)
+    parts = [*_parts(answer, request, size), _last(answer, request)]
+    return _response(parts, _usage(usage_of(answer, request)), request, answer.stop or STOP)
 
 
-def error_frames(error: Mapping[str, object], ask: Ask, _sent: int) -> tuple[Frame, ...]:
+def error_frames(
+    error: Mapping[str, object], request: StubRequest, _sent: int
+) -> tuple[Frame, ...]:
     """Spell *error* as it breaks into a stream: JSON over several lines that is no event.
 
     Source: fixtures/captures/gemini_stream_raw_json_error.json.
     """
-    body = error_envelope("gemini", error, request_id=ask.id(""))
+    body = error_envelope("gemini", error, request_id=request.id(""))
     text = json.dumps(body, ensure_ascii=False, indent=2, default=str) + "\n"
     return (Frame(text.replace("\n", "\r\n").encode(errors="backslashreplace")),)
 
@@ -58,7 +60,10 @@ def _data(value: object, *, is_output: bool = False) -> Frame:
 
 
 def _response(
-    parts: list[dict[str, object]], usage: Mapping[str, object], ask: Ask, stop: str | None = None
+    parts: list[dict[str, object]],
+    usage: Mapping[str, object],
+    request: StubRequest,
+    stop: str | None = None,
 ) -> dict[str, object]:
     candidate: dict[str, object] = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if stop is not None:
@@ -66,15 +71,15 @@ def _response(
     return {
         "candidates": [candidate],
         "usageMetadata": usage,
-        "modelVersion": ask.route.model,
-        "responseId": ask.id(""),
+        "modelVersion": request.route.model,
+        "responseId": request.id(""),
     }
 
 
-def _parts(answer: ModelAnswer, ask: Ask, size: int) -> Iterator[dict[str, object]]:
+def _parts(answer: ModelAnswer, request: StubRequest, size: int) -> Iterator[dict[str, object]]:
     """Spell the parts, their text in pieces of *size*; of all calls the first is signed."""
     is_signed = False
-    for part in parts_of(answer, ask):
+    for part in parts_of(answer, request):
         match part:
             case Text():
                 for piece in pieces_of(part.text, size):
@@ -85,21 +90,23 @@ def _parts(answer: ModelAnswer, ask: Ask, size: int) -> Iterator[dict[str, objec
             case ToolCall():
                 call = {"name": part.name, "args": part.input, "id": part.id}
                 spelled: dict[str, object] = {"functionCall": call}
-                yield spelled if is_signed else {**spelled, **_signed(answer, ask, spelled)}
+                yield spelled if is_signed else {**spelled, **_signed(answer, request, spelled)}
                 is_signed = True
             case _:
                 assert_never(part)
 
 
-def _last(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+def _last(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
     """The empty part at the end, which carries the signature of a text."""
     is_text = bool(answer.text) and not answer.tool_calls
-    return {"text": "", **(_signed(answer, ask, {"text": answer.text}) if is_text else {})}
+    return {"text": "", **(_signed(answer, request, {"text": answer.text}) if is_text else {})}
 
 
-def _signed(answer: ModelAnswer, ask: Ask, part: Mapping[str, object]) -> dict[str, str]:
+def _signed(
+    answer: ModelAnswer, request: StubRequest, part: Mapping[str, object]
+) -> dict[str, str]:
     """What a signature adds to *part*; an answer is signed without any readable thinking too."""
-    signature = signature_of(answer, ask, content_of(part))
+    signature = signature_of(answer, request, content_of(part))
     return {"thoughtSignature": signature} if signature else {}
 
 

@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from ...conversation import ModelPart, Reasoning, Text, ToolCall
-from .base import CREATED, Ask, Frame, Streamed, arguments_of, event, parts_of, pieces_of, usage_of
+from .base import (
+    CREATED,
+    Frame,
+    Streamed,
+    StubRequest,
+    arguments_of,
+    event,
+    parts_of,
+    pieces_of,
+    usage_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,10 +45,10 @@ class _Event(NamedTuple):
         return event(f"response.{self.kind}", is_output=self.is_output, **numbered)
 
 
-def stream(answer: ModelAnswer, ask: Ask) -> Streamed:
+def stream(answer: ModelAnswer, request: StubRequest) -> Streamed:
     """Spell *answer* as events."""
-    events = [*_opening(ask), *_items(answer, ask)]
-    response = whole(answer, ask)
+    events = [*_opening(request), *_items(answer, request)]
+    response = whole(answer, request)
     last = _Event(str(response["status"]), {"response": response})
     return Streamed(
         tuple(each.frame(number) for number, each in enumerate(events)),
@@ -46,72 +56,72 @@ def stream(answer: ModelAnswer, ask: Ask) -> Streamed:
     )
 
 
-def whole(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
     """Spell *answer* as one response; a reason to stop that is not its own makes it incomplete."""
     reason = answer.stop or COMPLETED
     status, details = COMPLETED, None
     if reason != COMPLETED:
         status, details = "incomplete", {"reason": reason}
     return {
-        **_response(status, ask),
+        **_response(status, request),
         "incomplete_details": details,
-        "output": _spelled(parts_of(answer, ask), ask),
-        "usage": _usage(answer, ask),
+        "output": _spelled(parts_of(answer, request), request),
+        "usage": _usage(answer, request),
     }
 
 
-def error_frames(error: Mapping[str, object], ask: Ask, sent: int) -> tuple[Frame, ...]:
+def error_frames(error: Mapping[str, object], request: StubRequest, sent: int) -> tuple[Frame, ...]:
     """Spell *error* as the event that ends a stream; its type stands in for a code."""
     code = error.get("code") or error.get("type")
     told = {**error, "code": code} if code else error
-    response = {**_response("failed", ask), "error": told}
+    response = {**_response("failed", request), "error": told}
     return (_Event("failed", {"response": response}).frame(sent),)
 
 
-def _response(status: str, ask: Ask) -> dict[str, object]:
+def _response(status: str, request: StubRequest) -> dict[str, object]:
     return {
-        "id": ask.id("resp_"),
+        "id": request.id("resp_"),
         "object": "response",
         "created_at": CREATED,
         "status": status,
         "error": None,
         "incomplete_details": None,
-        "model": ask.route.model,
+        "model": request.route.model,
         "output": [],
         "usage": None,
-        "store": ask.body.get("store") is not False,
+        "store": request.body.get("store") is not False,
     }
 
 
-def _opening(ask: Ask) -> Iterator[_Event]:
+def _opening(request: StubRequest) -> Iterator[_Event]:
     for kind in ("created", "in_progress"):
-        yield _Event(kind, {"response": _response("in_progress", ask)})
+        yield _Event(kind, {"response": _response("in_progress", request)})
 
 
-def _items(answer: ModelAnswer, ask: Ask) -> Iterator[_Event]:
-    parts = parts_of(answer, ask)
-    for index, (part, item) in enumerate(zip(parts, _spelled(parts, ask), strict=True)):
+def _items(answer: ModelAnswer, request: StubRequest) -> Iterator[_Event]:
+    parts = parts_of(answer, request)
+    for index, (part, item) in enumerate(zip(parts, _spelled(parts, request), strict=True)):
         yield _Event("output_item.added", {"output_index": index, "item": _begun(item)})
         at = {"item_id": item["id"], "output_index": index}
         yield from _deltas(part, at, answer.chunk)
         yield _Event("output_item.done", {"output_index": index, "item": item})
 
 
-def _spelled(parts: list[ModelPart], ask: Ask) -> list[dict[str, object]]:
+def _spelled(parts: list[ModelPart], request: StubRequest) -> list[dict[str, object]]:
     """Spell *parts* as items; the id of one that follows reasoning is bound to it."""
     is_after = any(isinstance(part, Reasoning) for part in parts)
-    return [_item(part, index, ask, is_after) for index, part in enumerate(parts)]
+    return [_item(part, index, request, is_after) for index, part in enumerate(parts)]
 
 
-def _item(part: ModelPart, index: int, ask: Ask, is_after: bool) -> dict[str, object]:
+def _item(part: ModelPart, index: int, request: StubRequest, is_after: bool) -> dict[str, object]:
     match part:
         case Text():
-            item_id = ask.item_id("msg", index, is_after=is_after)
+            item_id = request.item_id("msg", index, is_after=is_after)
             kind = {"id": item_id, "type": "message", "role": "assistant"}
             return {**kind, "status": COMPLETED, "content": [_output_text(part.text)]}
         case Reasoning():
             return {
-                "id": ask.item_id("rs", index),
+                "id": request.item_id("rs", index),
                 "type": "reasoning",
                 "summary": [_summary_text(part.text)] if part.text else [],
                 "encrypted_content": part.signature,
@@ -119,7 +129,7 @@ def _item(part: ModelPart, index: int, ask: Ask, is_after: bool) -> dict[str, ob
             }
         case ToolCall():
             return {
-                "id": ask.item_id("fc", index, is_after=is_after),
+                "id": request.item_id("fc", index, is_after=is_after),
                 "type": "function_call",
                 "status": COMPLETED,
                 "call_id": part.id,
@@ -177,9 +187,9 @@ def _summary_text(text: str) -> dict[str, object]:
     return {"type": "summary_text", "text": text}
 
 
-def _usage(answer: ModelAnswer, ask: Ask) -> dict[str, object]:
+def _usage(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
     """Count the cached tokens among the input's, as this wire does."""
-    usage = usage_of(answer, ask)
+    usage = usage_of(answer, request)
     cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
     return {
         "input_tokens": usage.prompt,

@@ -13,7 +13,7 @@ from sidestep.provider.route import Route
 from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.script import script_of
 from sidestep.provider.stub.server import Stub
-from sidestep.provider.stub.wire.base import Ask
+from sidestep.provider.stub.wire.base import StubRequest
 from sidestep.provider.wire.decoders import DECODERS, parser_of
 
 if TYPE_CHECKING:
@@ -130,9 +130,9 @@ def dialect_of(route: str) -> Dialect:
     return dialects.get(Route(route).provider, "openai-chat")
 
 
-def asked(route: str, *, stream: bool = True) -> Ask:
+def asked(route: str, *, stream: bool = True) -> StubRequest:
     """The first request for *route*, as the stub sees it."""
-    return Ask(route=Route(route), dialect=dialect_of(route), is_stream=stream)
+    return StubRequest(route=Route(route), dialect=dialect_of(route), is_stream=stream)
 
 
 def decoded(body: bytes, route: str) -> Decoder:

@@ -24,7 +24,7 @@ from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.script import script_of
 from sidestep.provider.stub.server import Stub
 from sidestep.provider.stub.vendor_error import to_json
-from sidestep.provider.stub.wire.base import Ask
+from sidestep.provider.stub.wire.base import StubRequest
 
 from .stub_client import (
     ANTHROPIC,
@@ -221,9 +221,12 @@ async def test_mistral_puts_thinking_into_the_content_of_a_whole_answer() -> Non
 
 def test_the_stub_signs_reasoning_for_one_route_and_request_only() -> None:
     answer = ModelAnswer(reasoning="Hm")
-    asks = [Ask(route=Route(ANTHROPIC), dialect="anthropic", number=number) for number in (1, 1, 2)]
+    requests = [
+        StubRequest(route=Route(ANTHROPIC), dialect="anthropic", number=number)
+        for number in (1, 1, 2)
+    ]
 
-    first, again, other = (script_of(answer, ask).pieces for ask in asks)
+    first, again, other = (script_of(answer, each).pieces for each in requests)
 
     assert first == again
     assert b"signature_delta" in b"".join(first)
@@ -242,7 +245,7 @@ def test_a_fault_comes_after_the_same_output_in_every_wire(
     answer = ModelAnswer(text=text, reasoning=reasoning, chunk=chunk, fault=Cut(), after=after)
 
     came = [
-        b"".join(script_of(answer, Ask(route=Route(route), dialect=dialect)).pieces)
+        b"".join(script_of(answer, StubRequest(route=Route(route), dialect=dialect)).pieces)
         for route, dialect in DIALECTS.items()
     ]
 
