@@ -6,12 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ...catalog.model import claude
 from ...json_value import listed, string
 from .issuer import DIGEST, Prefix, digest, unmarked
 
-FIRST_PARTY = frozenset({"anthropic", "bedrock"})
-"""Whose API is the real one; every other vendor's is a facade before other models."""
 REASONING = frozenset({"thinking", "redacted_thinking"})
 _PROOFS = {"thinking": "signature", "redacted_thinking": "data"}
 
@@ -33,11 +30,6 @@ class BoundReasoning(NamedTuple):
 def blocks_of(content: object) -> list[Any]:
     """Return the blocks of *content*; a string is one block of text."""
     return [{"type": "text", "text": content}] if isinstance(content, str) else listed(content)
-
-
-def binds_prefix(vendor: str, model: str) -> bool:
-    """Say whether *model* binds its reasoning to what came before it, at *vendor*."""
-    return vendor in FIRST_PARTY and claude(model).binds_prefix
 
 
 def prefix_of(body: Mapping[str, object]) -> Prefix:

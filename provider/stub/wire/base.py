@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from ...catalog.vendor import vendor_named
 from ...conversation import ModelPart, Reasoning, Text, ToolCall, Usage
 from ...json_value import listed
-from ..signature.anthropic import binds_prefix, prefix_of
+from ..signature.anthropic import prefix_of
 from ..signature.issuer import Issuer
 from ..signature.openai_responses import item_id
+from ..strict.model_facts import binds_prefix
 from ..vendor_error import to_json
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...route import Route
     from ..answer import ModelAnswer
-    from ..vendor_error import Dialect
+from ..vendor_error import Dialect
 
 CREATED = 1764400000
 """When every answer was made, so that it depends on its request alone."""

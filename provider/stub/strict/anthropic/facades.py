@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....catalog.model import is_kimi_thinking
 from ....json_value import listed, mapping
 from ...signature.anthropic import REASONING
-from ..deepseek import thinks as deepseek_thinks
+from ..model_facts import is_deepseek_thinking, is_kimi_thinking
 from .request import AnthropicRequest, bad
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def _thinks(request: AnthropicRequest) -> bool:
         return request.is_thinking
     if request.vendor == "moonshot":
         return is_kimi_thinking(request.route.model)
-    return deepseek_thinks(request.route.model)
+    return is_deepseek_thinking(request.route.model)
 
 
 FACADE_RULES = (has_blocks_that_deepseek_reads, keeps_thinking_with_calls)

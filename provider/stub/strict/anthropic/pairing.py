@@ -6,8 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ....json_value import listed, mapping
-from ...signature.anthropic import FIRST_PARTY
 from ..anthropic_words import REPEATED_ID, second_result, without_call, without_result
+from ..model_facts import FIRST_PARTY
 from .request import AnthropicRequest, bad
 
 if TYPE_CHECKING:

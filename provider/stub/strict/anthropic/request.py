@@ -5,16 +5,14 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ....catalog.model import claude
 from ....json_value import mapping, string
-from ...signature.anthropic import FIRST_PARTY, blocks_of
+from ...signature.anthropic import blocks_of
 from ..complaint import Complaint, Rule
+from ..model_facts import FIRST_PARTY, ClaudeFacts, claude_facts
 from ..request import StrictRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from ....catalog.model import Claude
 
 
 class AnthropicRequest(StrictRequest):
@@ -25,9 +23,9 @@ class AnthropicRequest(StrictRequest):
         return self.vendor not in FIRST_PARTY
 
     @cached_property
-    def takes(self) -> Claude:
+    def facts(self) -> ClaudeFacts:
         """What the model takes."""
-        return claude(self.route.model)
+        return claude_facts(self.route.model)
 
     @cached_property
     def thinking(self) -> str:

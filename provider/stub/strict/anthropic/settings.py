@@ -108,9 +108,8 @@ def has_a_readable_system(request: AnthropicRequest) -> Complaint | None:
 
 @first_party
 def thinks_as_the_model_does(request: AnthropicRequest) -> Complaint | None:
-    """Claude 4.6 takes both ways, what came later only effort, what came before only a budget."""
-    kind, takes = request.thinking, request.takes
-    if "thinking" not in request.body:
+    kind, taken = request.thinking, request.facts.thinking
+    if "thinking" not in request.body or kind in taken:
         return None
     if kind not in THINKING_TAGS:
         tags = ", ".join(map(repr, THINKING_TAGS))
@@ -118,21 +117,14 @@ def thinks_as_the_model_does(request: AnthropicRequest) -> Complaint | None:
             f"thinking: Input tag {kind!r} found using 'type' does not match any of the expected "
             f"tags: {tags}"
         )
-    is_refused = {
-        "enabled": takes.thinking == "adaptive" and not takes.takes_sampling,
-        "disabled": not takes.can_be_silenced,
-        "adaptive": False,
-    }
-    if is_refused[kind]:
-        return bad(
-            f'"thinking.type.{kind}" is not supported for this model. Use "thinking.type.adaptive" '
-            'and "output_config.effort" to control thinking behavior.'
-        )
-    if kind == "enabled" and takes.thinking == "none":
-        return bad("thinking: this model does not support thinking")  # made up
-    if kind == "adaptive" and takes.thinking != "adaptive":
+    if kind == "adaptive":
         return bad("adaptive thinking is not supported on this model")
-    return None
+    if "adaptive" not in taken:
+        return bad("thinking: this model does not support thinking")  # made up
+    return bad(
+        f'"thinking.type.{kind}" is not supported for this model. Use "thinking.type.adaptive" '
+        'and "output_config.effort" to control thinking behavior.'
+    )
 
 
 @first_party
@@ -141,7 +133,7 @@ def says_no_more_of_thinking(request: AnthropicRequest) -> Complaint | None:
     known = {"type"} if request.thinking == "disabled" else {"type", "display"}
     if request.thinking == "enabled":
         known.add("budget_tokens")
-    if request.is_thinking and request.takes.binds_prefix:
+    if request.is_thinking and request.facts.binds_prefix:
         known.add("block_binding")
     extra = sorted(thinking.keys() - known)
     return bad(f"thinking.{request.thinking}.{extra[0]}: {EXTRA}") if extra else None
@@ -170,7 +162,7 @@ def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | Non
     """Reports disagree about adaptive thinking; both kinds are refused."""
     if string(mapping(request.body.get("tool_choice")).get("type")) not in FORCED:
         return None
-    if not request.takes.can_be_forced:
+    if not request.facts.takes_forced_tools:
         return bad("tool_choice forces tool use is not compatible with this model.")
     if request.is_thinking:
         return bad("Thinking may not be enabled when tool_choice forces tool use.")
@@ -180,9 +172,9 @@ def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | Non
 @first_party
 def samples_only_where_taken(request: AnthropicRequest) -> Complaint | None:
     given = [name for name in SAMPLING if request.body.get(name) is not None]
-    if given and not request.takes.takes_sampling:
+    if given and request.facts.sampling == "none":
         return bad(f"`{given[0]}` is deprecated for this model.")
-    if not request.takes.takes_both and {"temperature", "top_p"}.issubset(given):
+    if request.facts.sampling == "one" and {"temperature", "top_p"}.issubset(given):
         return bad(
             "`temperature` and `top_p` cannot both be specified for this model. Please use only "
             "one."
@@ -208,7 +200,7 @@ def samples_only_where_taken(request: AnthropicRequest) -> Complaint | None:
 def ends_with_user(request: AnthropicRequest) -> Complaint | None:
     if request.messages[-1]["role"] == "user":
         return None
-    if not request.takes.takes_prefill:
+    if not request.facts.takes_prefill:
         return bad(
             "This model does not support assistant message prefill. "
             "The conversation must end with a user message."

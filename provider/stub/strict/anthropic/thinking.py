@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....json_value import listed, mapping, string
-from ...signature.anthropic import REASONING, BoundReasoning, binds_prefix, blocks_of, reasoning_of
+from ...signature.anthropic import REASONING, BoundReasoning, blocks_of, reasoning_of
 from ...signature.issuer import ProofState
+from ..model_facts import binds_prefix
 from .request import AnthropicRequest, bad
 
 if TYPE_CHECKING:

@@ -109,7 +109,7 @@ def thinks_in_one_way(request: GeminiRequest) -> Complaint | None:
         return None
     if "thinkingBudget" in config:
         return Complaint(message="You can only set only one of thinking budget and thinking level.")
-    if not request.is_third:
+    if not request.takes_thinking_level:
         return Complaint(message="Thinking level is not supported for this model.")
     return None
 

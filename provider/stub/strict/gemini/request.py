@@ -6,9 +6,9 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ....catalog.model import gemini_version
 from ....json_value import listed, mapping
 from ..complaint import Complaint
+from ..model_facts import is_gemini_3, needs_call_signatures
 from ..request import StrictRequest
 
 if TYPE_CHECKING:
@@ -36,9 +36,13 @@ class GeminiRequest(StrictRequest):
         return [mapping(each) for each in listed(self.read.get("contents"))]
 
     @property
-    def is_third(self) -> bool:
-        """It goes to a Gemini 3 or later, which wants its signatures back."""
-        return gemini_version(self.route.model) >= (3, 0)
+    def takes_thinking_level(self) -> bool:
+        return is_gemini_3(self.route.model)
+
+    @property
+    def needs_call_signatures(self) -> bool:
+        """True if the model refuses its own calls when they come back without a signature."""
+        return needs_call_signatures(self.route.model)
 
     def parts(self, index: int) -> list[Mapping[str, Any]]:
         """Return the parts of content *index*; none where it does not exist."""

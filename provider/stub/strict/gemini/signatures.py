@@ -59,7 +59,7 @@ def _signed(request: GeminiRequest) -> Iterator[tuple[str, object, object]]:
 
 def has_signatures_on_calls(request: GeminiRequest) -> Complaint | None:
     """From Gemini 3 on each step since the user last spoke has one, on its first call."""
-    if not request.is_third:
+    if not request.needs_call_signatures:
         return None
     for index in range(_turn(request), len(request.contents)):
         calls = [part for part in request.parts(index) if "functionCall" in part]

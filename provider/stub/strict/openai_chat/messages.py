@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
-from ....catalog.model import plain_name
 from ....json_value import listed, string
 from ..anthropic_words import EMPTY_MARKED, EXTRA, MOST_MARKERS, too_many_markers
 from ..complaint import Complaint
+from ..model_facts import is_magistral, takes_images
 from ..openai_words import invalid, missing, wrong_kind
 from .dialects import MESSAGE, mistral_unread
 from .request import ChatRequest
 
 UNREAD = "Failed to deserialize the JSON body into the target type: "
 PICTURES = frozenset({"image_url", "input_image", "image"})
-_SEEING = {
-    "groq": re.compile(r"llama-4|vision"),
-    "zai": re.compile(r"glm-[\d.]+v"),
-    "openai": re.compile(r"^(?!gpt-3|o1-mini|o3-mini)"),
-    "deepseek": re.compile(r"$^"),
-    "cerebras": re.compile(r"$^"),
-}
-"""What the names of models that see have in them; a vendor that is not here is not asked."""
 MISTRAL_LAST = (
     "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"
 )
@@ -135,16 +125,15 @@ def has_parts_of_its_role(request: ChatRequest) -> Complaint | None:
 
 def _is_taken(request: ChatRequest, role: str, kind: str) -> bool:
     if kind == "thinking":
-        is_magistral = "magistral" in request.route.model.lower()
-        return request.vendor == "mistral" and is_magistral and role == "assistant"
+        is_taken = request.vendor == "mistral" and is_magistral(request.route.model)
+        return is_taken and role == "assistant"
     if role == "user":
         return request.dialect.known is None or kind not in {"refusal", "reasoning", "tool_use"}
     return kind == "text" or (kind == "refusal" and role == "assistant")
 
 
 def has_pictures_for_those_who_see(request: ChatRequest) -> Complaint | None:
-    seeing = _SEEING.get(request.vendor)
-    if seeing is None or seeing.search(plain_name(request.route.model)):
+    if takes_images(request.vendor, request.route.model):
         return None
     for index, _, part in request.parts():
         if part["type"] in PICTURES:

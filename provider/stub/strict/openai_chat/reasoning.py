@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....catalog.model import is_kimi_thinking
 from ....json_value import listed, mapping, string
 from ...signature.issuer import ProofState
 from ..complaint import Complaint
-from ..deepseek import thinks
+from ..model_facts import is_deepseek_thinking, is_kimi_thinking
 from ..openai_words import wrong_kind
 
 if TYPE_CHECKING:
@@ -17,15 +16,16 @@ if TYPE_CHECKING:
     from .request import ChatRequest
 
 
-def _is_told(request: ChatRequest, unless: bool) -> bool:
-    """Say whether the model is to think: as the request says, else as it does by itself."""
+def _thinks(request: ChatRequest, default: bool) -> bool:
+    """True if the request asks for thinking; *default* if it does not say."""
     kind = mapping(request.body.get("thinking")).get("type")
-    return kind != "disabled" if isinstance(kind, str) else unless
+    return kind != "disabled" if isinstance(kind, str) else default
 
 
 def keeps_what_deepseek_thought(request: ChatRequest) -> Complaint | None:
-    """In a conversation with calls every answer must carry the key; an empty string will do."""
-    if request.vendor != "deepseek" or not _is_told(request, thinks(request.route.model)):
+    """In a conversation with calls every answer must have the key; an empty string is enough."""
+    is_default = is_deepseek_thinking(request.route.model)
+    if request.vendor != "deepseek" or not _thinks(request, is_default):
         return None
     if not any(True for _ in request.calls()):
         return None
@@ -37,8 +37,9 @@ def keeps_what_deepseek_thought(request: ChatRequest) -> Complaint | None:
 
 
 def keeps_what_kimi_thought(request: ChatRequest) -> Complaint | None:
-    """Reports disagree about an empty string; it is refused."""
-    if request.vendor != "moonshot" or not _is_told(request, is_kimi_thinking(request.route.model)):
+    """An empty string is refused too; reports disagree about it."""
+    is_default = is_kimi_thinking(request.route.model)
+    if request.vendor != "moonshot" or not _thinks(request, is_default):
         return None
     for index, message in enumerate(request.messages):
         if message.get("tool_calls") and not string(message.get("reasoning_content")):

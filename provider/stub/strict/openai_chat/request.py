@@ -6,9 +6,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ....catalog.model import plain_name, reasons_as_openai
 from ....json_value import listed, mapping
 from ..complaint import Complaint
+from ..model_facts import is_openai_reasoning
+from ..model_name import plain_name
 from ..request import StrictRequest
 from .dialects import Dialect, dialect_of
 
@@ -26,7 +27,7 @@ class ChatRequest(StrictRequest):
     @cached_property
     def is_reasoning(self) -> bool:
         """It goes to a model of OpenAI's that reasons."""
-        return self.vendor == "openai" and reasons_as_openai(self.route.model)
+        return self.vendor == "openai" and is_openai_reasoning(self.route.model)
 
     @cached_property
     def upstream(self) -> str | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ....catalog.model import is_kimi_thinking
 from ....json_value import listed, mapping, string
 from ..anthropic_words import REPEATED_NAME
 from ..complaint import Complaint
+from ..model_facts import is_kimi_thinking
 from ..openai_words import invalid, missing, unsupported, wrong_function, wrong_kind
 from .dialects import mistral_unread
 from .request import ChatRequest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ....catalog.model import reasons_as_openai
 from ....json_value import listed, mapping
+from ..model_facts import is_openai_reasoning
 from ..request import StrictRequest
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class ResponsesRequest(StrictRequest):
 
     @property
     def is_reasoning(self) -> bool:
-        return reasons_as_openai(self.route.model)
+        return is_openai_reasoning(self.route.model)
 
     @property
     def continues(self) -> bool:
