@@ -1,4 +1,4 @@
-"""What the stub may answer, as a scenario says it."""
+"""What the stub can answer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StreamError:
-    """The stream brings an error object, and ends.
+    """The stream sends an error object and ends.
 
     Args:
-        error: The object as the provider spells it, or a status, which is put in its own words.
+        error: The object as the provider spells it, or a status, for the provider's own error.
     """
 
     error: int | Mapping[str, object]
@@ -25,7 +25,7 @@ class StreamError:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The body ends in good order, but without the finish and the terminal marker."""
+    """The HTTP body ends properly, but without the finish and the terminal marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,40 +34,40 @@ class Abort:
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class ConnectionReset:
     """The connection is reset in the middle of the body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Nothing more comes, and the connection stays open until the client leaves.
+    """Nothing more is sent, and the connection stays open until the client closes it.
 
     Args:
-        keepalive: Seconds between comments (pings on anthropic, empty lines on gemini); None sends
-            none.
+        keepalive: Seconds between comments (pings on anthropic, empty lines on gemini). None: no
+            comments.
     """
 
     keepalive: float | None = None
 
 
-Fault = StreamError | Cut | Abort | Reset | Stall
+Fault = StreamError | Cut | Abort | ConnectionReset | Stall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelAnswer:
-    """A reply of the model, whole or broken off by one fault.
+    """A reply of the model, complete or cut short by one fault.
 
     Args:
-        signature: Proof on the reasoning; None lets the stub issue one.
+        signature: Signature of the reasoning. None: the stub issues one.
         chunk: Characters in one delta.
         pace: Seconds between two events.
         delay: Seconds before the response begins.
-        comments: How many comments, or what stands for them, come before the first event.
-        usage: None lets the stub estimate it.
-        stop: The provider's word for why it stopped; None follows from the answer.
-        after: How many output deltas come before the fault; 0 plays it before the first event,
+        comments: How many comments (or pings, or empty lines) come before the first event.
+        usage: None: the stub estimates it.
+        stop: The provider's word for why the model stopped. None: the word that fits the answer.
+        after: How many output deltas come before the fault. 0 plays it before the first event,
             None after the last delta. A delta counts if it carries text, reasoning or arguments;
-            on gemini a call is one.
+            on gemini a whole call is one.
     """
 
     text: str = ""
@@ -89,7 +89,7 @@ class StatusAnswer:
     """An HTTP status with its body.
 
     Args:
-        body: An object is sent as JSON, a string as it is; None is put in the provider's words.
+        body: An object is sent as JSON, a string as it is. None: the provider's own error.
         delay: Seconds before the response begins.
     """
 
@@ -113,7 +113,7 @@ class CaptureAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RefusedConnection:
-    """Nothing listens at the provider of this route."""
+    """Nothing listens at the port of this route's provider."""
 
 
 Answer = ModelAnswer | StatusAnswer | CaptureAnswer | RefusedConnection

@@ -1,4 +1,4 @@
-"""The form in which a scenario's file writes an answer."""
+"""Read one answer from a scenario's file."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..error import ConfigError
 from .answer import (
     Abort,
     CaptureAnswer,
+    ConnectionReset,
     Cut,
     ModelAnswer,
     RefusedConnection,
-    Reset,
     Stall,
     StatusAnswer,
     StreamError,
@@ -37,10 +37,10 @@ REFUSAL_KEYS = ("refuse", "times")
 
 
 def read_answer(value: object, where: str) -> Answer:
-    """Read one answer from the object that a scenario's file holds; *where* names it.
+    """Return the answer that *value* describes; *where* is its place in the file.
 
     Raises:
-        ConfigError: Something in it is wrong.
+        ConfigError: A field is wrong.
     """
     obj = Table(value, where)
     if "status" in obj:
@@ -96,7 +96,7 @@ def _fault(obj: Table, where: str) -> Fault | None:
         case ["abort"]:
             return Abort()
         case ["reset"]:
-            return Reset()
+            return ConnectionReset()
         case ["stall"]:
             return Stall(_keepalive(obj) if "keepalive" in obj else None)
         case _:
@@ -111,7 +111,7 @@ def _keepalive(obj: Table) -> float:
 
 
 def _error(value: object, where: str) -> int | Mapping[str, object]:
-    """Read an error object; a status or a type stands for the provider's own words."""
+    """Return an error object, or the status that a number or an error type stands for."""
     match value:
         case bool():
             pass

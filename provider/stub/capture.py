@@ -1,4 +1,4 @@
-"""Recorded answers, which the package carries in ``fixtures/captures``."""
+"""Load the recorded answers of ``fixtures/captures``, to replay them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Capture:
     """One recorded answer.
 
     Args:
-        pieces: The body as it is written, one flush each.
-        is_stream: The answer to a request that asked for a stream.
+        pieces: The body; each piece is written in one flush.
+        is_stream: It answers a request for a stream.
         is_reset: The connection was reset after the last byte.
     """
 
@@ -38,15 +38,15 @@ class Capture:
 
 
 def capture_names() -> list[str]:
-    """List the names of all captures that the package carries."""
+    """Return the names of all captures in the package."""
     return list(_captures())
 
 
 def load_capture(name: str) -> Capture:
-    """Read the capture called *name*.
+    """Return the capture called *name*.
 
     Raises:
-        ConfigError: There is none of that name.
+        ConfigError: There is no capture of that name.
     """
     captures = _captures()
     if name not in captures:

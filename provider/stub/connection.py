@@ -1,4 +1,4 @@
-"""HTTP on one connection of the stub: requests in, scripts played out."""
+"""Serve HTTP on one connection of the stub: read requests, send scripts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 MAX_HEAD = 65_536
 MAX_BODY = 32 * 1024 * 1024
-"""What Anthropic takes. Source: platform.claude.com/docs/en/api/errors"""
+"""Anthropic's limit in bytes. Source: platform.claude.com/docs/en/api/errors"""
 MAX_AHEAD = 1024 * 1024
-"""How much of further requests is read while an answer is on its way."""
+"""How many bytes of further requests are read while an answer is being sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One request.
+    """One HTTP request.
 
     Args:
-        headers: Names in lower case; of a repeated one the values are joined.
-        body: None where it was too large to be read.
+        headers: Names in lower case; the values of a repeated header are joined.
+        body: None: it was too large to be read.
     """
 
     method: str
@@ -40,10 +40,10 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlannedReply:
-    """How a request is answered.
+    """The answer to one request, not yet sent.
 
     Args:
-        over: Called once when the answer is over, with whether the client left before.
+        over: Called once when the answer has ended, with True if the client left before its end.
     """
 
     script: Script
@@ -51,10 +51,10 @@ class PlannedReply:
 
 
 class Connection:
-    """One client's connection, kept alive between requests as HTTP has it.
+    """One client's connection, which HTTP keeps alive between requests.
 
     Args:
-        answer: Says how to answer a request; requests are asked about in order.
+        answer: Returns the reply to a request. It is called for one request after another.
     """
 
     def __init__(self, sock: Socket, answer: Callable[[HttpRequest], PlannedReply]) -> None:
@@ -63,7 +63,7 @@ class Connection:
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
 
     async def serve(self) -> None:
-        """Answer until either side has enough."""
+        """Answer requests until either side closes the connection."""
         try:
             while await self._serve_one():
                 self._http.start_next_cycle()
@@ -75,7 +75,7 @@ class Connection:
             self._sock.close()
 
     async def _serve_one(self) -> bool:
-        """Answer one request; say whether another may follow."""
+        """Answer one request; return True if another may follow."""
         request = await self._read()
         if request is None:
             return False
@@ -90,7 +90,7 @@ class Connection:
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     async def _read(self) -> HttpRequest | None:
-        """Return the next request; None if the client closes before it begins one."""
+        """Return the next request; None if the client closes the connection before it."""
         head = await self._next_event()
         if not isinstance(head, h11.Request):
             return None
@@ -102,7 +102,7 @@ class Connection:
         return _request(head, bytes(body)) if isinstance(event, h11.EndOfMessage) else None
 
     async def _next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        """Return the next part of a request, after reading as much as it takes."""
+        """Return the next part of a request; read from the socket as long as that takes."""
         while (event := self._http.next_event()) is h11.NEED_DATA:
             if self._http.they_are_waiting_for_100_continue:
                 await self._send(h11.InformationalResponse(status_code=100, headers=[]))
@@ -110,7 +110,7 @@ class Connection:
         return event
 
     async def _play(self, script: Script, *, is_head: bool) -> bool:
-        """Play *script*; say whether the client left before its end."""
+        """Send *script*; return True if the client left before its end."""
         has_left = True
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch, tasks.cancel_scope)
@@ -118,12 +118,12 @@ class Connection:
                 await self._perform(script, is_head=is_head)
                 has_left = False
             except OSError:
-                pass  # it left while we wrote
+                pass  # the client left while we wrote
             tasks.cancel_scope.cancel()
         return has_left
 
     async def _watch(self, playing: anyio.CancelScope) -> None:
-        """Stop *playing* when the client leaves; keep what it sends meanwhile for later."""
+        """Cancel *playing* when the client leaves; keep for later what it sends meanwhile."""
         ahead = 0
         while ahead <= MAX_AHEAD:
             try:
@@ -164,7 +164,7 @@ class Connection:
         return self._http.send(h11.Response(status_code=script.status, headers=headers)) or b""
 
     async def _finish(self, script: Script, begun: bytes) -> None:
-        """End the response; what has *begun* to be written goes in one flush with its end."""
+        """End the response; *begun* is still unsent and goes out in one flush with the end."""
         match script.end:
             case End.DONE:
                 await self._sock.send(begun + (self._http.send(h11.EndOfMessage()) or b""))
@@ -187,10 +187,10 @@ class Connection:
         await self._sock.send(self._http.send(event) or b"")
 
     async def _reject(self, why: str) -> None:
-        """Answer 400 to what is no HTTP, if it can still be answered."""
+        """Answer invalid HTTP with a 400, if an answer is still possible."""
         if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
             return
-        error = {"error": {"message": f"the request is no valid HTTP: {why}", "code": 400}}
+        error = {"error": {"message": f"the request is not valid HTTP: {why}", "code": 400}}
         try:
             await self._perform(json_script("400", error, status=400), is_head=False)
             await self._sock.drain()

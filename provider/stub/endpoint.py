@@ -1,4 +1,4 @@
-"""What the stub serves: its providers, their paths, and what a request to one asks for."""
+"""The paths that the stub serves, and what a request to one of them asks for."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ KNOWN: Mapping[str, tuple[Wire, str]] = {
     **{name: (known.wire, _ENDS[known.wire]) for name, known in catalog().items()},
     "openrouter": ("openai-chat", "/api/v1"),
 }
-"""For each provider that a stub without a scenario lists, its wire and the end of its base URL.
+"""The wire and the end of the base URL of each provider that a stub without a scenario lists.
 
-It answers for any other as well, which is taken to speak `CHAT`.
+The stub answers for any other provider too, and takes it to speak `CHAT`.
 """
 
 ENDINGS: Mapping[str, Wire] = {
@@ -49,28 +49,28 @@ ENDINGS: Mapping[str, Wire] = {
     "/chat/completions": "openai-chat",
     "/responses": "openai-responses",
 }
-"""By the end of its path a request says in which wire it speaks."""
+"""The wire of a request, by the end of its path."""
 
 COUNT_ENDINGS: Mapping[str, Wire] = {
     "/v1/messages/count_tokens": "anthropic",
     "/responses/input_tokens": "openai-responses",
 }
-"""Where one may ask how large a request is; Gemini has a method for it."""
+"""The wire of a request for a token count, by the end of its path; Gemini has a method."""
 
 GENERATE = re.compile(
     r"/(?P<provider>[^/]+)/(?:.*/)?models/(?P<model>[^/].*):"
     r"(?P<method>generateContent|streamGenerateContent|countTokens)"
 )
-"""Gemini's paths, which name the model and what is wanted: an answer, a stream, a count."""
+"""Gemini's paths, which name the model and the method."""
 
 
 def place_of(provider: str) -> tuple[Wire, str]:
-    """The wire of *provider*, and what its base URL ends in."""
+    """Return the wire of *provider* and the end of its base URL."""
     return KNOWN.get(provider, CHAT)
 
 
 def path_of(target: str) -> str:
-    """The path that a request asks for, whether as ``/path`` or, to a proxy, as a whole URL."""
+    """Return the path of a request *target*: ``/path`` or, as sent to a proxy, a whole URL."""
     if not target.startswith("/"):
         target = "/" + target.partition("://")[2].partition("/")[2]
     return target.partition("?")[0]
@@ -81,9 +81,9 @@ class Endpoint:
     """Where a request goes.
 
     Args:
-        model: None where the body names it.
-        is_stream: None where the body says so.
-        is_count: It is asked how large a request is, and for no answer.
+        model: None: the body names it.
+        is_stream: None: the body says it.
+        is_count: The request asks for a token count, not for an answer.
     """
 
     provider: str
@@ -94,7 +94,7 @@ class Endpoint:
 
     @classmethod
     def at(cls, path: str) -> Self | None:
-        """Find what is served at *path*; None for nothing."""
+        """Return the endpoint at *path*; None if nothing is served there."""
         gemini = GENERATE.fullmatch(path)
         if gemini is not None:
             provider, model = unquote(gemini["provider"]), unquote(gemini["model"])
@@ -110,15 +110,15 @@ class Endpoint:
 
     @property
     def dialect(self) -> Dialect:
-        """How the provider spells its answers."""
+        """The dialect in which the provider answers."""
         is_openrouter = self.provider == "openrouter" and self.wire == "openai-chat"
         return "openrouter" if is_openrouter else self.wire
 
     def read(self, body: object, *, size: int) -> StubRequest:
-        """Read what a request of *size* bytes asks for.
+        """Return what a request of *size* bytes asks for.
 
         Raises:
-            ValueError: *body* is no object, or no model is named.
+            ValueError: *body* is not an object, or no model is named.
         """
         if not isinstance(body, Mapping):
             raise ValueError("The request body is not a JSON object")  # noqa: TRY004

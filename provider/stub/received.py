@@ -1,4 +1,4 @@
-"""What the stub remembers of a request."""
+"""A request that the stub has received, and how it was answered."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ MASK = "***"
 
 @dataclass(slots=True, kw_only=True)
 class Received:
-    """One request that came, and what became of it.
+    """One received request, and how it was answered.
 
     Args:
-        route: None where the request names none.
+        route: None: the request names no route.
         path: Without the query.
-        at: When it came, by the stub's timer, in seconds.
-        body: The JSON that was sent, or else its text.
-        headers: Names in lower case; of a secret only that it was there.
+        at: When it arrived, by the stub's timer, in seconds.
+        body: The JSON that was sent; its text if it is not JSON.
+        headers: Names in lower case; the values of secrets are masked.
         answered: What was played, as ``503``, ``text``, ``error after 3``, ``cut``.
         closed_by_client: The client left before the answer was complete.
-        left: Set when it does.
-        over: Set when the answer is over, however it ended.
+        left: Set when the client leaves before the answer is complete.
+        over: Set when the answer has ended, in any way.
     """
 
     route: Route | None
@@ -45,7 +45,7 @@ class Received:
 
     @classmethod
     def of(cls, request: HttpRequest, *, path: str, at: float) -> Received:
-        """Note down *request*, whose route is not known yet."""
+        """Return a record of *request*, without its route."""
         return cls(
             route=None,
             method=request.method,
@@ -58,14 +58,14 @@ class Received:
         )
 
     def end(self, has_left: bool) -> None:
-        """Note that the answer is over, and whether the client left before its end."""
+        """Record that the answer has ended, and whether the client left before its end."""
         self.closed_by_client = has_left
         if has_left:
             self.left.set()
         self.over.set()
 
     def as_json(self, *, started_at: float) -> dict[str, object]:
-        """What ``GET /_stub/requests`` says of it; ``at`` counts from *started_at*."""
+        """Return it as ``GET /_stub/requests`` lists it; ``at`` counts from *started_at*."""
         return {
             "route": self.route,
             "method": self.method,

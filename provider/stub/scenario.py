@@ -1,4 +1,4 @@
-"""What a drill's stub answers, route by route."""
+"""A scenario: what the stub answers, route by route."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Scenario:
     """What the stub answers.
 
     Args:
-        answers: For each route its answers in the order in which they are played; the last one
-            is played for ever. Empty: every route answers with a short text.
+        answers: For each route its answers, in the order in which they are played. The last one
+            is repeated for ever. Empty: every route answers with a short text.
         title: What the outage is about.
-        counts: How many tokens a route counts in any request; None: it does not count. One that
-            is not in here takes four bytes for a token.
+        counts: How many tokens a route counts in any request. None: it does not count. A route
+            that is missing here counts a token for every four bytes.
     """
 
     answers: Mapping[Route, tuple[Answer, ...]] = field(default_factory=dict)
@@ -46,13 +46,12 @@ class Scenario:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read the scenario in the file at *path*: JSON or, with the suffix ``.toml``, TOML.
+        """Return the scenario in the file at *path*: JSON or, with the suffix ``.toml``, TOML.
 
-        A whole drill may stand in the file: only its ``answers``, ``counts`` and ``title`` are
-        read.
+        The file may hold a whole drill. Only its ``answers``, ``counts`` and ``title`` are read.
 
         Raises:
-            ConfigError: The file cannot be read, or what is in it is no scenario.
+            ConfigError: The file cannot be read, or does not hold a scenario.
         """
         obj = _read_file(Path(path))
         if "answers" in obj:
@@ -64,10 +63,10 @@ class Scenario:
 
     @classmethod
     def parse(cls, obj: Mapping[str, object]) -> Self:
-        """Read a scenario from the object that a file holds.
+        """Return the scenario that *obj* describes.
 
         Raises:
-            ConfigError: Something in it is wrong; the message says where and what to write.
+            ConfigError: A field is wrong; the message says where and what to write.
         """
         table = Table(obj, "", _KEYS)
         if "answers" not in obj:
@@ -88,7 +87,7 @@ class Scenario:
         )
 
     def answer(self, route: Route, number: int) -> Answer | None:
-        """What request *number* on *route* gets, counted from 1; None if it is not in here."""
+        """Return the answer to request *number* on *route*, from 1; None: the route is unknown."""
         if not self.answers:
             return ModelAnswer(text=f"Hello from the stub of sidestep, in place of {route}.")
         answers = self.answers.get(route)
@@ -96,12 +95,12 @@ class Scenario:
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """The providers of all routes, each once."""
+        """The providers of all routes, without duplicates."""
         return tuple(dict.fromkeys(route.provider for route in self.answers))
 
     @property
     def refused(self) -> frozenset[str]:
-        """The providers at which nothing listens."""
+        """The providers that refuse connections."""
         return frozenset(
             route.provider
             for route, answers in self.answers.items()
@@ -139,7 +138,7 @@ def _tokens(counts: Table, key: str) -> int | None:
 
 
 def _answers(value: object, where: str) -> tuple[Answer, ...]:
-    """Read the answers of one route; a single one may stand for a list of one."""
+    """Return the answers of one route; a single answer may stand without a list."""
     if isinstance(value, Mapping):
         return _repeated(value, where)
     if not isinstance(value, list | tuple) or not value:
@@ -158,7 +157,7 @@ def _repeated(value: object, where: str) -> tuple[Answer, ...]:
 
 
 def _check_refusals(answers: Mapping[Route, tuple[Answer, ...]]) -> None:
-    """See that a refusal is the only answer of its route, and its provider's only kind."""
+    """Raise ConfigError if a provider both refuses connections and answers."""
     refused: dict[str, Route] = {}
     answering: dict[str, Route] = {}
     for route, played in answers.items():

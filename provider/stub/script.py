@@ -1,4 +1,4 @@
-"""What the stub does for one request, to the byte, before any of it is done."""
+"""Plan the response to one request: every byte, before any is sent."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, assert_never
 from .answer import (
     Abort,
     CaptureAnswer,
+    ConnectionReset,
     Cut,
     ModelAnswer,
     RefusedConnection,
-    Reset,
     Stall,
     StatusAnswer,
     StreamError,
@@ -48,14 +48,14 @@ COMMENTS: Mapping[Dialect, bytes] = {
     "openai-responses": b": keep-alive\n\n",
     "gemini": b"\r\n",  # google-genai 2.34 takes a comment for JSON that is broken
 }
-"""What keeps an idle stream alive: a comment, or what stands for one."""
+"""What keeps an idle stream alive: a comment, or what the provider sends instead of one."""
 REQUEST_ID: Mapping[Dialect, str] = {
     "anthropic": "request-id",
     "openrouter": "x-request-id",
     "openai-chat": "x-request-id",
     "openai-responses": "x-request-id",
 }
-"""The header that names a request that failed; Gemini has none."""
+"""The header with the id of a failed request; Gemini has none."""
 SSE = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 
 
@@ -73,14 +73,14 @@ class Script:
     """One response.
 
     Args:
-        word: What is played, in a word or two.
+        word: A name for the log, in a word or two.
         pieces: The body; each piece is written in one flush.
-        length: Bytes that the header promises; None sends chunks. A response that has a length
-            and stalls does not begin.
+        length: The ``content-length``. None: the body is sent in chunks. If a response with a
+            length stalls, not even its head is sent.
         delay: Seconds before the response begins.
         pace: Seconds between two pieces.
-        keepalive: Seconds between two comments of a response that stalls; None sends none.
-        comment: What such a comment is.
+        keepalive: Seconds between two comments while the response stalls. None: no comments.
+        comment: The bytes of one comment.
     """
 
     word: str
@@ -96,7 +96,7 @@ class Script:
 
 
 def script_of(answer: Answer, request: StubRequest) -> Script:
-    """Say what the stub does to give *answer* to a request."""
+    """Return the response that gives *answer* to *request*."""
     match answer:
         case ModelAnswer():
             return _streamed(answer, request) if request.is_stream else _whole(answer, request)
@@ -116,7 +116,7 @@ def script_of(answer: Answer, request: StubRequest) -> Script:
 def error_script(
     dialect: Dialect, status: int, *, request_id: str, model: str = "", message: str | None = None
 ) -> Script:
-    """Answer with *status*, in the provider's own words or with *message*."""
+    """Return a response with *status* and the provider's own error, or with *message* in it."""
     if dialect in {"openai-chat", "openai-responses"} and status in EDGE and message is None:
         page = error_page(status).encode()
         return _body(str(status), status, page, (("content-type", "text/html"),))
@@ -125,7 +125,7 @@ def error_script(
 
 
 def json_script(word: str, value: object, *, status: int = 200) -> Script:
-    """Answer with *value* as JSON."""
+    """Return a response with *value* as JSON."""
     return _body(word, status, to_json(value), (JSON,))
 
 
@@ -136,7 +136,7 @@ def _body(word: str, status: int, body: bytes, headers: tuple[tuple[str, str], .
 def error_object_script(
     dialect: Dialect, status: int, error: Mapping[str, object], *, request_id: str
 ) -> Script:
-    """Answer with *status* and *error*, in the envelope of the provider."""
+    """Return a response with *status* and *error*, in the provider's envelope."""
     body = error_envelope(dialect, error, request_id=request_id)
     return _identified(json_script(str(status), body, status=status), dialect, request_id)
 
@@ -144,14 +144,14 @@ def error_object_script(
 def complaint_script(
     found: Complaint, request: StubRequest, wire: Wire, *, request_id: str
 ) -> Script:
-    """Refuse a request as *found* says, in the shape of the vendor."""
+    """Return the response that refuses *request* because of *found*, as the vendor spells it."""
     body = found.body(vendor=request.vendor, wire=wire, request_id=request_id)
     script = json_script(f"{found.status} strict", body, status=found.status)
     return _identified(script, request.dialect, request_id)
 
 
 def _identified(script: Script, dialect: Dialect, request_id: str) -> Script:
-    """Name the request that failed, where the provider does."""
+    """Add the header with the request's id, if the provider has one."""
     if dialect not in REQUEST_ID:
         return script
     return replace(script, headers=(*script.headers, (REQUEST_ID[dialect], request_id)))
@@ -211,7 +211,7 @@ def _streamed(answer: ModelAnswer, request: StubRequest) -> Script:
 
 
 def _whole(answer: ModelAnswer, request: StubRequest) -> Script:
-    """Answer without a stream; a fault that needs one is played on the body or on the status."""
+    """Return an answer without a stream. A fault shows in the body or in the status."""
     if isinstance(answer.fault, StreamError):
         error = _error_object(answer.fault, request)
         script = error_object_script(
@@ -228,7 +228,7 @@ def _whole(answer: ModelAnswer, request: StubRequest) -> Script:
 
 
 def _until(frames: tuple[Frame, ...], after: int | None) -> tuple[Frame, ...]:
-    """The *frames* up to output number *after*; all of them for None, or if they are fewer."""
+    """Return the *frames* up to output number *after*; all for None, or if there are fewer."""
     if after is None:
         return frames
     outputs = [place for place, frame in enumerate(frames, start=1) if frame.is_output]
@@ -243,7 +243,7 @@ def _end(fault: Fault | None) -> End:
             return End.DONE
         case Abort():
             return End.ABORT
-        case Reset():
+        case ConnectionReset():
             return End.RESET
         case Stall():
             return End.STALL
@@ -258,16 +258,21 @@ def _error_object(fault: StreamError, request: StubRequest) -> Mapping[str, obje
 
 
 def _word(answer: ModelAnswer) -> str:
-    """Name what is played, as ``text`` or ``error after 3``."""
+    """Return a name for the log, as ``text`` or ``error after 3``."""
     match answer.fault:
         case None:
             if answer.tool_calls:
                 return "tool_calls"
             return "text" if answer.text else "reasoning" if answer.reasoning else "nothing"
-        case StreamError():
-            name = "error"
-        case Cut() | Abort() | Reset() | Stall():
-            name = type(answer.fault).__name__.lower()
-        case _:
-            assert_never(answer.fault)
+        case fault:
+            name = _FAULT_WORDS[type(fault)]
     return name if answer.after is None else f"{name} after {answer.after}"
+
+
+_FAULT_WORDS: Mapping[type[Fault], str] = {
+    StreamError: "error",
+    Cut: "cut",
+    Abort: "abort",
+    ConnectionReset: "reset",
+    Stall: "stall",
+}

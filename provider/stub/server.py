@@ -1,4 +1,4 @@
-"""A server on loopback that plays an outage: the providers, without keys and without a network."""
+"""A server on loopback that plays providers and their outages, without keys or network."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ class Stub:
     Use it as an asynchronous context manager. Leaving it closes every connection at once.
 
     Args:
-        scenario: What to answer; None answers every route with a short text.
+        scenario: What to answer. None: every route answers with a short text.
         host: Where to listen.
-        port: 0 takes any that is free.
-        strict: Refuse what the real APIs refuse, in their own words; such a request takes no
+        port: 0: any free port.
+        strict: Refuse what the real APIs refuse, in their own words. A refused request uses up no
             answer of the scenario.
         timer: Clock to read, in seconds.
 
     Attributes:
-        requests: What came, in order, but for what the stub was asked about itself.
-        counts: What came beside that and asked for no answer, but how large it would be.
+        requests: The requests for an answer, in order of arrival.
+        counts: The requests for a token count, in order of arrival.
 
     Raises:
         ConfigError: On entering: the port is taken.
@@ -106,37 +106,37 @@ class Stub:
         try:
             if tasks is not None:
                 tasks.cancel_scope.cancel()
-                # Without the error, which is none of the tasks': they would wrap it in a group.
+                # Passed on, the error would be wrapped in a group, although no task raised it.
                 await tasks.__aexit__(None, None, None)
         finally:
             self._cleanup.close()
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port on which it listens."""
         return self._port
 
     @property
     def url(self) -> str:
-        """Where it listens, as ``http://127.0.0.1:8503``."""
+        """The URL at which it listens, as ``http://127.0.0.1:8503``."""
         return self._url(self._port)
 
     def url_of(self, provider: str) -> str:
-        """Where *provider* is played: `url`, or the port of its own that refuses all of it."""
+        """Return where *provider* is played: `url`, or its own port that refuses connections."""
         return self._url(self._refusing.get(provider, self._port))
 
     def providers(self) -> dict[str, dict[str, str | None]]:
-        """What ``SIDESTEP_PROVIDERS`` holds to lead an agent here; no key is asked for."""
+        """Return a value for ``SIDESTEP_PROVIDERS`` that leads an agent here; it needs no key."""
         return {name: self._provider(name) for name in self.scenario.providers or KNOWN}
 
     async def wait_for(self, count: int) -> Received:
-        """Wait until request number *count* has come, counted from 1; return it."""
+        """Wait for request number *count*, counted from 1, and return it."""
         while len(self.requests) < count:
             await self._arrival.wait()
         return self.requests[count - 1]
 
     def reset(self) -> None:
-        """Start every list of answers afresh, and forget what came."""
+        """Start every list of answers again, and forget the received requests."""
         self._request_counts.clear()
         self.requests.clear()
         self.counts.clear()
@@ -161,9 +161,9 @@ class Stub:
 
     def _answer(self, http: HttpRequest) -> PlannedReply:
         path = path_of(http.target)
-        about_itself = self._about_itself(http.method, path)
-        if about_itself is not None:
-            return PlannedReply(about_itself, lambda _has_left: None)
+        page = self._stub_page(http.method, path)
+        if page is not None:
+            return PlannedReply(page, lambda _has_left: None)
         received = Received.of(http, path=path, at=self._timer())
         endpoint = Endpoint.at(path)
         is_count = endpoint is not None and endpoint.is_count
@@ -174,7 +174,7 @@ class Stub:
         self._arrival = anyio.Event()
         return PlannedReply(script, received.end)
 
-    def _about_itself(self, method: str, path: str) -> Script | None:
+    def _stub_page(self, method: str, path: str) -> Script | None:
         match method, path:
             case "GET", "/_stub/requests":
                 received = sorted([*self.requests, *self.counts], key=lambda each: each.at)
@@ -215,7 +215,7 @@ class Stub:
         return count_script(request, wire, tokens, request_id=request_id)
 
     def _refusal(self, request: StubRequest, wire: Wire, request_id: str) -> Script | None:
-        """What a strict stub says to a request that the real API would refuse."""
+        """Return the response to a request that the real API would refuse; None: it would not."""
         if not self._is_strict:
             return None
         found = complaint(
@@ -230,7 +230,7 @@ class Stub:
         return complaint_script(found, request, wire, request_id=request_id)
 
     def _play(self, request: StubRequest) -> Script:
-        """Take the next answer of the route; nothing else runs between taking and counting."""
+        """Return the route's next answer. No other request runs between counting and reading it."""
         self._request_counts[request.route] += 1
         request = replace(request, number=self._request_counts[request.route])
         answer = self.scenario.answer(request.route, request.number)

@@ -1,4 +1,4 @@
-"""A TCP socket, read and written on either event loop, that can also be reset."""
+"""A TCP socket for both event loops that can also reset its connection."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ CHUNK = 65_536
 class Socket:
     """One connection.
 
-    Streams of anyio end a connection with FIN before they close it, so that a client never sees
-    a reset; hence our own.
+    We need our own because anyio's streams send FIN before they close, so that a client never
+    sees a reset.
     """
 
     def __init__(self, sock: socket.socket) -> None:
         sock.setblocking(False)
-        with suppress(OSError):  # the client has left again
+        with suppress(OSError):  # the client has left already
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._sock = sock
 
     async def receive(self) -> bytes:
-        """Wait for bytes; none means that the client has closed its side."""
+        """Wait for bytes and return them; empty: the client has closed its side."""
         await anyio.lowlevel.checkpoint()
         while True:
             try:
@@ -48,26 +48,26 @@ class Socket:
                 await anyio.wait_writable(self._sock)
 
     async def drain(self, *, seconds: float = 1.0) -> None:
-        """Close our side and read what still comes, so that our last words are not lost."""
+        """Close our side and read on, because unread bytes would make the close a reset."""
         self._sock.shutdown(socket.SHUT_WR)
         with anyio.move_on_after(seconds):
             while await self.receive():
                 pass
 
     def reset_on_close(self) -> None:
-        """Let `close` send RST in place of FIN."""
+        """Make `close` send RST instead of FIN."""
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def close(self) -> None:
-        """Close the connection; doing so twice is fine."""
+        """Close the connection; a second call does nothing."""
         self._sock.close()
 
 
 async def bind(host: str, port: int) -> socket.socket:
-    """Take *port* of *host*; until it listens, whoever connects is refused.
+    """Return a socket on *port* of *host*; it refuses connections until it listens.
 
     Raises:
-        ConfigError: The port is taken, or the host is none of ours.
+        ConfigError: The port is taken, or the host is not an address of this machine.
     """
     try:
         found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -89,18 +89,18 @@ async def bind(host: str, port: int) -> socket.socket:
 
 
 async def accept(listener: socket.socket) -> socket.socket:
-    """Wait for the next client."""
+    """Wait for the next client and return its socket."""
     while True:
         try:
             return listener.accept()[0]
         except BlockingIOError:
             await anyio.wait_readable(listener)
-        except OSError:  # the client gave up already, or we are out of file descriptors
+        except OSError:  # the client has left already, or there are no file descriptors left
             await anyio.sleep(0.05)
 
 
 def url_host(address: str) -> str:
-    """Where a client on this machine finds who listens at *address*, as a URL spells it."""
+    """Return the host for a URL with which a client on this machine reaches *address*."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if ip.is_unspecified:
         return "127.0.0.1" if ip.version == 4 else "[::1]"

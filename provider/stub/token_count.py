@@ -1,4 +1,4 @@
-"""What the stub says where it is asked how large a request is.
+"""Answer a request for a token count.
 
 Source: the types of the anthropic 2.14, openai 3.57 and google-genai 2.34 packages, and
 ai.google.dev/api/tokens, read on 2026-11-30.
@@ -34,7 +34,7 @@ _TAKEN: Mapping[Wire, frozenset[str]] = MappingProxyType(
 
 
 def count_script(request: StubRequest, wire: Wire, tokens: int, *, request_id: str) -> Script:
-    """Answer with a count of *tokens*, or refuse what the API takes in a request only."""
+    """Return a response with *tokens*, or a refusal of keys that only a request may have."""
     unknown = sorted(request.body.keys() - _TAKEN[wire])
     wrong = _complaint(request, wire) if not unknown else _unknown(wire, unknown[0])
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""Typed reads from what a scenario's file holds."""
+"""Read values of a scenario's file with their types checked."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """Typed reads from one object of a scenario, with errors that say where.
+    """One object of a scenario, with reads that check types and name the place of an error.
 
     Args:
-        where: What the object is called in messages; empty for the whole.
-        known: The keys that it may have; None allows any.
+        where: The object's place, for messages; empty for the whole file.
+        known: The keys that it may have. None: any.
     """
 
     def __init__(self, obj: object, where: str, known: Collection[str] | None = None) -> None:
@@ -35,7 +35,7 @@ class Table:
         return key in self._obj
 
     def at(self, key: str) -> str:
-        """Where *key* is, for a message."""
+        """Return the place of *key*, for a message."""
         return f"{self._where}.{key}" if self._where else key
 
     def get(self, key: str) -> object:
@@ -79,12 +79,12 @@ class Table:
 
 
 def wrong(where: str, value: object, want: str) -> ConfigError:
-    """The error for a *value* that is not what it should be."""
+    """Return the error for a *value* that is not what it should be."""
     return ConfigError(f"{where} must be {want}, got {reprlib.repr(value)}")
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """Say which of the *known* words may be meant by *word*; empty if none comes close."""
+    """Return a hint at the *known* words that *word* resembles; empty: it resembles none."""
     close = difflib.get_close_matches(word, list(known), n=3)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 

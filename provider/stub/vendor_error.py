@@ -1,4 +1,4 @@
-"""An error in the words of the provider that the stub plays."""
+"""Errors as the played providers spell them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Dialect = Literal["anthropic", "openrouter", "openai-chat", "openai-responses", "gemini"]
-"""How a provider spells what differs between them; ``openai-chat`` is every other chat API."""
+"""A way to spell answers; ``openai-chat`` stands for every chat API but OpenRouter's."""
 
 # Source: platform.claude.com/docs/en/api/errors; the messages of 402, 404, 500,
 # 504 and 529 as in fixtures/captures/anthropic_*.json, the others made up.
@@ -29,7 +29,7 @@ ANTHROPIC: Mapping[int, tuple[str, str]] = {
     500: ("api_error", "Internal server error"),
     503: ("api_error", "Service unavailable"),
     504: ("timeout_error", "Request timed out."),
-    408: ("timeout_error", "Request timed out."),  # after 504, which its type stands for
+    408: ("timeout_error", "Request timed out."),  # after 504, because the type stands for that
     529: ("overloaded_error", "Overloaded"),
 }
 
@@ -95,7 +95,7 @@ GEMINI: Mapping[int, tuple[str, str]] = {
     403: ("PERMISSION_DENIED", "The caller does not have permission"),
     404: ("NOT_FOUND", "models/{model} is not found for API version v1beta."),
     429: ("RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
-    402: (  # after 429, which its status stands for
+    402: (  # after 429, because the status stands for that
         "RESOURCE_EXHAUSTED",
         "Your prepayment credits are depleted. Please go to AI Studio at "
         "https://ai.studio/projects to manage your project and billing.",
@@ -111,20 +111,20 @@ OTHER_CODES: Mapping[str, int] = {
     "credit_balance_exhausted": 429,
     "context_length_exceeded": 400,
 }
-"""Codes that share a status with a commoner one of the tables, so that no status is put so."""
+"""Codes whose status has a more common code in the tables."""
 
 EDGE = frozenset({502, 504, 520, 522, 524})
-"""Statuses that reach a client of OpenAI as a page of its edge, not as JSON."""
+"""Statuses that OpenAI's edge answers with an HTML page, not with JSON."""
 
 
 def error_words(
     dialect: Dialect, status: int, *, model: str = "", message: str | None = None
 ) -> dict[str, object]:
-    """What the provider puts under ``error`` for *status*.
+    """Return what the provider puts under ``error`` for *status*.
 
     Args:
-        model: Named where the provider names it.
-        message: Said in place of the provider's own message.
+        model: Goes into the provider's message, if that names the model.
+        message: Replaces the provider's message.
     """
     nearest = 400 if status < 500 else 500
     match dialect:
@@ -159,7 +159,7 @@ def error_words(
 def error_envelope(
     dialect: Dialect, error: Mapping[str, object], *, request_id: str
 ) -> dict[str, object]:
-    """Wrap *error* as the body of a failed answer."""
+    """Return the body of a failed answer with *error* in it."""
     match dialect:
         case "anthropic":
             return {"type": "error", "error": error, "request_id": request_id}
@@ -172,7 +172,7 @@ def error_envelope(
 
 
 def error_page(status: int) -> str:
-    """What an edge says in place of the provider."""
+    """Return the HTML page of an edge in front of the provider."""
     return (
         f"<html><head><title>{status} Gateway error</title></head>"
         f"<body><center><h1>{status} Gateway error</h1></center></body></html>"
@@ -180,7 +180,7 @@ def error_page(status: int) -> str:
 
 
 def status_of(error: int | Mapping[str, object]) -> int:
-    """The HTTP status that *error* stands for; 500 where none of its words says one."""
+    """Return the HTTP status that *error* stands for; 500 if none of its words is known."""
     if isinstance(error, int):
         return error
     for key in ("code", "type", "status"):
@@ -198,7 +198,7 @@ def status_of(error: int | Mapping[str, object]) -> int:
 
 
 def to_json(value: object) -> bytes:
-    """Spell *value* as the providers do: compact, in UTF-8, lone surrogates escaped."""
+    """Return *value* as compact JSON in UTF-8, with lone surrogates escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
     return text.encode(errors="backslashreplace")
 
@@ -213,7 +213,7 @@ def _words() -> Iterator[tuple[str, int]]:
 
 
 STATUS_BY_WORD: Mapping[str, int] = dict(reversed(list(_words())))
-"""The status that a provider's type or code stands for: the first that its tables list.
+"""The status that a provider's type or code stands for: the first in the tables.
 
-A word of Anthropic's comes before one of OpenRouter's, and that before one of OpenAI's.
+The tables come in this order: Anthropic, OpenRouter, Gemini, OpenAI.
 """

@@ -1,1 +1,1 @@
-"""The proofs that the stub signs its answers with."""
+"""The signatures that the stub puts on its answers, and checks."""

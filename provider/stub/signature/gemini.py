@@ -1,4 +1,4 @@
-"""What a signature of the stub's Gemini is issued for."""
+"""The content that a signature of the stub's Gemini is issued for."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 def content_of(part: Mapping[str, object], before: str = "") -> object:
-    """Return what a signature on *part* is issued for: a call without its id, or a text.
+    """Return what a signature on *part* covers: a call without its id, or a text.
 
     Args:
-        before: The text that came before it in the same content: the signature of a text is on
-            all of it, however it is cut.
+        before: The text of earlier parts of the same content. The signature of a text covers all
+            of it, however it is cut into parts.
     """
     call = part.get("functionCall")
     if isinstance(call, dict):

@@ -1,4 +1,4 @@
-"""The stub's proofs on what it answers: each says by itself whether it stands where it was put."""
+"""Issue signatures for the stub's answers, and check them when they come back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 KEY = b"the stub of sidestep"
-"""The same in every stub, so that an answer depends on its request alone."""
+"""The key of every stub, fixed so that an answer depends on its request alone."""
 
 DIGEST = 16  # bytes of each digest in a proof
 _UNBOUND = bytes(DIGEST)
@@ -20,9 +20,9 @@ _PLAIN_URL = str.maketrans("-_", "+/")
 
 
 class ProofState(Enum):
-    """What a proof turned out to be."""
+    """The result of checking a proof."""
 
-    VALID = "it was issued for what it stands on"
+    VALID = "it was issued for this content"
     FOREIGN = "it was not issued here for this route"
     EDITED = "it was issued for this route, but for other content"
     MOVED = "it was issued for this content, but after another conversation"
@@ -33,8 +33,8 @@ class Prefix:
     """The conversation that a proof is bound to.
 
     Args:
-        before: All that came before, but for reasoning; see `digest`.
-        last: The proof on the reasoning that came last before it; empty for none.
+        before: A digest of the conversation so far, without reasoning.
+        last: The proof on the last reasoning before it; empty: there is none.
     """
 
     before: bytes
@@ -43,16 +43,16 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class Issuer:
-    """Makes proofs, and tells its own from others.
+    """Issues proofs and checks them.
 
-    Nothing is remembered: a proof holds digests of what it was issued for, under a code that
-    only the same key makes.
+    It stores nothing: a proof holds digests of its content, with a code that only the same key
+    can make.
     """
 
     key: bytes = KEY
 
     def issue(self, route: str, content: object, prefix: Prefix | None = None) -> str:
-        """Make the proof on *content*, good on *route* and, with *prefix*, only after it."""
+        """Return a proof on *content*, valid on *route* and, with *prefix*, only after that."""
         bound = [_UNBOUND, _UNBOUND]
         if prefix is not None:
             bound = [prefix.before, _short(prefix.last.encode(errors="surrogatepass"))]
@@ -62,10 +62,10 @@ class Issuer:
     def verify(
         self, proof: object, route: str, content: object, prefix: Prefix | None = None
     ) -> ProofState:
-        """Say whether *proof* was issued on *route* for *content*, after *prefix*.
+        """Return whether *proof* was issued on *route* for *content*, after *prefix*.
 
-        Cutting all earlier reasoning leaves a proof good; cutting only the last before it does
-        not, nor does putting other reasoning there.
+        A proof stays valid when all earlier reasoning is removed. It becomes invalid when only
+        the last reasoning before it is removed or replaced.
         """
         held = self._held(proof, route)
         if held is None:
@@ -80,11 +80,11 @@ class Issuer:
         return ProofState.VALID if is_chained and prefix.before == before else ProofState.MOVED
 
     def is_own(self, proof: object, route: str) -> bool:
-        """Say whether *proof* was issued for *route*, whatever it was issued for."""
+        """True if *proof* was issued on *route*, for any content."""
         return self._held(proof, route) is not None
 
     def mark(self, route: str, text: str) -> str:
-        """Make a short proof on *text*, as part of an id."""
+        """Return a short proof on *text*, to be part of an id."""
         return self._code(route, text.encode(errors="surrogatepass")).hex()[:8]
 
     def _held(self, proof: object, route: str) -> bytes | None:
@@ -101,19 +101,19 @@ class Issuer:
 
 
 def digest(content: object) -> bytes:
-    """Return what *content* is known by, the same however its keys are ordered."""
+    """Return a digest of *content* that does not depend on the order of keys."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
     return _short(text.encode(errors="surrogatepass"))
 
 
-def unmarked(value: object) -> object:
-    """Return *value* without the cache markers on its blocks, which may move."""
+def without_markers(value: object) -> object:
+    """Return *value* without the cache markers on its blocks, because those may move."""
     if isinstance(value, list):
-        return [unmarked(each) for each in value]
+        return [without_markers(each) for each in value]
     if not isinstance(value, Mapping):
         return value
     return {
-        key: unmarked(each) if key == "content" else each
+        key: without_markers(each) if key == "content" else each
         for key, each in value.items()
         if key != "cache_control"
     }
@@ -124,6 +124,6 @@ def _short(data: bytes) -> bytes:
 
 
 def _padded(proof: str) -> bytes:
-    """Bring both alphabets of base64 to one; some senders drop the padding."""
+    """Return *proof* in the plain alphabet of base64, with the padding that some senders drop."""
     text = proof.translate(_PLAIN_URL).rstrip("=")
     return (text + "=" * (-len(text) % 4)).encode(errors="replace")

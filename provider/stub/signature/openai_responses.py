@@ -1,4 +1,4 @@
-"""Ids of the stub's items in OpenAI Responses, which say what they came with."""
+"""Ids of the stub's items in OpenAI Responses; each records whether reasoning came with it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .issuer import Issuer
 
-NONCE = 24  # characters that all items of one answer have in common
+NONCE = 24  # characters that the ids of one answer share
 _HELD = NONCE + 2
 _MARK = 8
 REASONING = "rs"
@@ -17,11 +17,11 @@ AFTER_REASONING = "after reasoning "
 def item_id(
     issuer: Issuer, route: str, prefix: str, nonce: str, index: int, *, is_after: bool = False
 ) -> str:
-    """Make the id of item *index* of an answer, counted from 0.
+    """Return the id of item *index* of an answer, counted from 0.
 
     Args:
         nonce: At least `NONCE` characters that no other answer has.
-        is_after: The answer's first item is reasoning, and this is another.
+        is_after: The answer's first item is reasoning, and this item is a later one.
     """
     held = f"{nonce[:NONCE]}{index:02x}"
     mark = issuer.mark(route, AFTER_REASONING + held if is_after else held)
@@ -29,9 +29,9 @@ def item_id(
 
 
 def needed_reasoning(issuer: Issuer, route: str, text: str) -> str | None:
-    """Return the id of the reasoning that the item with id *text* came with.
+    """Return the id of the reasoning that came with the item of id *text*.
 
-    None: it was not issued here on *route*, or not together with reasoning.
+    None: the id was not issued on *route*, or not together with reasoning.
     """
     held, mark = _parts(text)
     if not held or issuer.mark(route, AFTER_REASONING + held) != mark:
@@ -40,12 +40,12 @@ def needed_reasoning(issuer: Issuer, route: str, text: str) -> str | None:
 
 
 def is_own_reasoning(issuer: Issuer, route: str, text: str) -> bool:
-    """Say whether *text* is the id of reasoning that was issued here on *route*."""
+    """True if *text* is the id of reasoning that was issued on *route*."""
     held, mark = _parts(text)
     return bool(held) and mark == issuer.mark(route, held)
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """Split an id into what its mark is on, and the mark; both are empty for another's."""
+    """Return the marked part of an id and the mark; both are empty for a foreign id."""
     rest = text.partition("_")[2]
     return (rest[:_HELD], rest[_HELD:]) if len(rest) == _HELD + _MARK else ("", "")

@@ -1,1 +1,1 @@
-"""What the real APIs refuse, one small rule each."""
+"""Judge requests as the real APIs do, with one small rule for each refusal."""

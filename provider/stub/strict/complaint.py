@@ -1,4 +1,4 @@
-"""What the strict stub finds wrong with a request, and how its provider would put it."""
+"""A refusal by the strict stub, and how each provider spells it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Complaint:
     """One refusal.
 
     Args:
-        type: None where the provider gives none, or always the same.
-        param: What it is about, where the provider says that in a field of its own.
-        upstream: Who refused, where the provider only passes it on; its words are Anthropic's
-            for ``Anthropic`` and OpenAI's else.
+        type: None: the provider has no type, or always the same one.
+        param: The field at fault, if the provider names it in a field of its own.
+        upstream: Who refused, if the provider only forwards the request. ``Anthropic`` words it
+            as Anthropic does, any other as OpenAI does.
     """
 
     message: str
@@ -32,7 +32,7 @@ class Complaint:
     upstream: str | None = None
 
     def body(self, *, vendor: str, wire: Wire, request_id: str) -> dict[str, object]:
-        """Spell it as *vendor* does on *wire*."""
+        """Return it as *vendor* spells it on *wire*."""
         if wire == "anthropic":
             return _anthropic(self, request_id)
         if wire == "gemini":
@@ -45,7 +45,7 @@ Rule = Callable[[S], Complaint | None]
 
 
 def first(rules: Iterable[Rule[S]], request: S) -> Complaint | None:
-    """Return what the first of *rules* that is broken complains of."""
+    """Return the complaint of the first of *rules* that *request* breaks."""
     return next((found for rule in rules if (found := rule(request)) is not None), None)
 
 
@@ -69,7 +69,7 @@ def _flat(complaint: Complaint) -> dict[str, object]:
 
 
 def _openrouter(complaint: Complaint) -> dict[str, object]:
-    """Wrap what a model's own provider says as a string; its own words stand alone.
+    """Return the refusal; one from upstream is wrapped as a string.
 
     Source: openrouter.ai/docs/api/reference/errors-and-debugging, read on 2026-11-29.
     """
@@ -85,7 +85,7 @@ def _openrouter(complaint: Complaint) -> dict[str, object]:
 
 
 def _mistral(complaint: Complaint) -> dict[str, object]:
-    """What cannot be read is a list of details and a 422, as capture mistral_422_detail."""
+    """Return the refusal; a 422 is a list of details, as in capture mistral_422_detail."""
     if complaint.status != 422:
         return {"object": "error", **_flat(complaint)}
     place = (complaint.param or "").split(".")
@@ -117,4 +117,4 @@ _CHAT: Mapping[str, Callable[[Complaint], dict[str, Any]]] = {
     "minimax": _minimax,
     "groq": lambda complaint: _moonshot(complaint),
 }
-"""How each dialect of Chat Completions spells a refusal; the others as OpenAI."""
+"""How a dialect of Chat Completions spells a refusal; one that is missing spells it as OpenAI."""

@@ -1,4 +1,4 @@
-"""What every rule of the strict stub looks at, in whichever wire."""
+"""What the rules of all wires read of a request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class StrictRequest:
-    """A request to judge."""
+    """A request to judge, in any wire."""
 
     body: Mapping[str, Any]
     route: Route
@@ -26,5 +26,5 @@ class StrictRequest:
 
     @cached_property
     def messages(self) -> list[Mapping[str, Any]]:
-        """All messages, in the wires that have any; what is none is an empty one."""
+        """All messages, if the wire has any; one that is not an object counts as empty."""
         return [mapping(each) for each in listed(self.body.get("messages"))]

@@ -1,1 +1,1 @@
-"""A model's answer in each wire."""
+"""A model's answer, written in each wire."""

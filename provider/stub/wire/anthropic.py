@@ -1,4 +1,4 @@
-"""A model's answer as Anthropic Messages. No clock, no socket.
+"""Write a model's answer as Anthropic Messages.
 
 Source: docs.claude.com/en/api/messages-streaming, and
 fixtures/captures/anthropic_stream_thinking_tool.json.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 from ...conversation import ModelPart, Reasoning, Text, ToolCall
 from .base import (
     Frame,
-    Streamed,
+    StreamedAnswer,
     StubRequest,
     arguments_of,
     event,
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from ..answer import ModelAnswer
 
 
-def stream(answer: ModelAnswer, request: StubRequest) -> Streamed:
-    """Spell *answer* as events."""
-    return Streamed(tuple(_frames(answer, request)), tuple(_finish(answer, request)))
+def stream(answer: ModelAnswer, request: StubRequest) -> StreamedAnswer:
+    """Return *answer* as events."""
+    return StreamedAnswer(tuple(_frames(answer, request)), tuple(_finish(answer, request)))
 
 
 def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
-    """Spell *answer* as one message."""
+    """Return *answer* as one message."""
     return {
         "id": request.id("msg_"),
         "type": "message",
@@ -49,7 +49,7 @@ def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
 def error_frames(
     error: Mapping[str, object], request: StubRequest, _sent: int
 ) -> tuple[Frame, ...]:
-    """Spell *error* as the event that ends a stream."""
+    """Return the event with which *error* ends a stream."""
     return (event("error", error=error, request_id=request.id("req_")),)
 
 

@@ -1,4 +1,4 @@
-"""What the wires of the stub share: what was asked, and an answer on its way to bytes."""
+"""What the stub's wires share: the request to answer, and an answer as parts and events."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 from ..vendor_error import Dialect
 
 CREATED = 1764400000
-"""When every answer was made, so that it depends on its request alone."""
+"""The time of every answer, fixed so that an answer depends on its request alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StubRequest:
-    """What of a request its answer depends on.
+    """What the answer to a request depends on.
 
     Args:
-        number: Which request on this route it is, counted from 1.
-        body: All of it, as it was parsed.
+        number: The number of the request on this route, counted from 1.
+        body: The parsed body.
         wants_usage: A chat request asked for a chunk with the usage.
-        prompt_tokens: How large it is, roughly.
-        issuer: Who makes the proofs on the answer.
+        prompt_tokens: An estimate of its size.
+        issuer: Makes the signatures of the answer.
     """
 
     route: Route
@@ -49,29 +49,29 @@ class StubRequest:
 
     @property
     def vendor(self) -> str:
-        """Whose API is asked; one that is not known is its own vendor."""
+        """Whose API is asked; an unknown provider is its own vendor."""
         return vendor_named(self.route.provider) or self.route.provider
 
     def id(self, prefix: str, *more: object) -> str:
-        """An id that is the same for the same request, and unlike any other."""
+        """Return an id that is the same for the same request, and differs from all others."""
         return prefix + self._digest(*more).hex()[:24]
 
     def item_id(self, prefix: str, index: int, *, is_after: bool = False) -> str:
-        """The id of an item of Responses, which says whether reasoning came before it."""
+        """Return the id of an item of Responses; it records whether reasoning came before it."""
         nonce = self.id("", "items")
         return item_id(self.issuer, self.route, prefix, nonce, index, is_after=is_after)
 
     def signature(self, content: object) -> str:
-        """The proof that the stub issues on *content*: for this route only.
+        """Return a signature of *content*, valid on this route only.
 
-        Where the model binds its thinking, it is good only after this request as well.
+        If the model binds its thinking, the signature is valid only after this request.
         """
         is_bound = self.dialect == "anthropic" and binds_prefix(self.vendor, self.route.model)
         prefix = prefix_of(self.body) if is_bound else None
         return self.issuer.issue(self.route, content, prefix)
 
     def _digest(self, *more: object) -> bytes:
-        # How long the conversation is tells apart the answers of two stubs to one agent.
+        # The length of the conversation makes the answers of two stubs to one agent differ.
         length = sum(len(listed(self.body.get(key))) for key in ("messages", "input", "contents"))
         key = "\0".join(map(str, (self.route, self.number, length, *more)))
         return hashlib.sha256(key.encode(errors="surrogatepass")).digest()
@@ -79,10 +79,10 @@ class StubRequest:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event as it is written.
+    """One event as bytes.
 
     Args:
-        is_output: It brings text, reasoning or arguments.
+        is_output: It carries text, reasoning or arguments.
     """
 
     data: bytes
@@ -90,11 +90,11 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Streamed:
+class StreamedAnswer:
     """An answer as events.
 
     Args:
-        frames: All up to the finish.
+        frames: All events before the finish.
         finish: The finish and the terminal marker.
     """
 
@@ -103,26 +103,26 @@ class Streamed:
 
 
 class StubWire(Protocol):
-    """One wire that the stub answers in: the module that spells it."""
+    """A module that writes answers in one wire."""
 
-    def stream(self, answer: ModelAnswer, request: StubRequest, /) -> Streamed:
-        """Spell *answer* as events."""
+    def stream(self, answer: ModelAnswer, request: StubRequest, /) -> StreamedAnswer:
+        """Return *answer* as events."""
 
     def whole(self, answer: ModelAnswer, request: StubRequest, /) -> dict[str, object]:
-        """Spell *answer* as one object."""
+        """Return *answer* as one object."""
 
     def error_frames(
         self, error: Mapping[str, object], request: StubRequest, sent: int, /
     ) -> tuple[Frame, ...]:
-        """Spell *error* as what ends a stream after *sent* events."""
+        """Return the events with which *error* ends a stream after *sent* events."""
 
 
-class Counts(NamedTuple):
+class TokenCounts(NamedTuple):
     """Tokens of an answer.
 
     Args:
-        input: Without those that the cache took or gave.
-        reasoning: How many of the output.
+        input: Without tokens read from or written to the cache.
+        reasoning: The part of *output* that is reasoning.
     """
 
     input: int
@@ -133,14 +133,14 @@ class Counts(NamedTuple):
 
     @property
     def prompt(self) -> int:
-        """All that went in, cached or not."""
+        """All tokens of the prompt, cached or not."""
         return self.input + self.cache_read + self.cache_write
 
 
 def parts_of(answer: ModelAnswer, request: StubRequest) -> list[ModelPart]:
-    """The parts of *answer*, with the ids and the signature that it leaves to the stub.
+    """Return the parts of *answer*, with the ids and the signature that the scenario left out.
 
-    Reasoning of Responses is proved by its encrypted form, which belongs to its id.
+    The signature of reasoning in Responses is its encrypted content, which belongs to its id.
     """
     parts: list[ModelPart] = []
     if answer.reasoning or answer.signature:
@@ -157,48 +157,48 @@ def parts_of(answer: ModelAnswer, request: StubRequest) -> list[ModelPart]:
 
 
 def signature_of(answer: ModelAnswer, request: StubRequest, content: object) -> str:
-    """The proof on *answer*: its own, or the one that the stub issues for *content*."""
+    """Return the signature of *answer*: its own, or one that the stub issues for *content*."""
     return request.signature(content) if answer.signature is None else answer.signature
 
 
 def _call_id(index: int, request: StubRequest) -> str:
-    """An id in the form of the provider's own: Mistral takes no other than nine characters."""
+    """Return an id in the provider's form; Mistral takes nine characters only."""
     if request.route.provider == "mistral":
         return request.id("", "call", index)[:9]
     return request.id("toolu_" if request.dialect == "anthropic" else "call_", "call", index)
 
 
 def pieces_of(text: str, size: int) -> list[str]:
-    """Cut *text* into deltas of *size* characters."""
+    """Return *text* in pieces of *size* characters."""
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 def arguments_of(call: ToolCall) -> str:
-    """The input of *call* as the model wrote it."""
+    """Return the input of *call* as JSON text."""
     return to_json(call.input).decode()
 
 
-def usage_of(answer: ModelAnswer, request: StubRequest) -> Counts:
-    """The usage that *answer* states, filled up with an estimate: a token is four characters."""
-    said = answer.usage or Usage()
+def usage_of(answer: ModelAnswer, request: StubRequest) -> TokenCounts:
+    """Return the usage of *answer*; what it leaves out is estimated, a token for 4 characters."""
+    stated = answer.usage or Usage()
     size = len(answer.text) + len(answer.reasoning)
     size += sum(len(call.name) + len(arguments_of(call)) for call in answer.tool_calls)
-    output = max(1, size // 4) if said.output is None else said.output
-    return Counts(
-        input=request.prompt_tokens if said.input is None else said.input,
+    output = max(1, size // 4) if stated.output is None else stated.output
+    return TokenCounts(
+        input=request.prompt_tokens if stated.input is None else stated.input,
         output=output,
-        cache_read=said.cache_read or 0,
-        cache_write=said.cache_write or 0,
+        cache_read=stated.cache_read or 0,
+        cache_write=stated.cache_write or 0,
         reasoning=output * len(answer.reasoning) // max(1, size),
     )
 
 
 def stop_of(answer: ModelAnswer, done: str, calls: str) -> str:
-    """The provider's word for why the model stopped: *done*, or *calls* when it calls tools."""
+    """Return why the model stopped: *calls* if it calls tools, else *done*."""
     return answer.stop or (calls if answer.tool_calls else done)
 
 
 def event(kind: str, *, is_output: bool = False, **fields: object) -> Frame:
-    """Write one event that is named after its type."""
+    """Return one event that is named after its type."""
     data = to_json({"type": kind, **fields})
     return Frame(b"event: %s\ndata: %s\n\n" % (kind.encode(), data), is_output)

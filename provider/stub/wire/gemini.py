@@ -1,6 +1,6 @@
-"""A model's answer as Gemini's ``generateContent``. No clock, no socket.
+"""Write a model's answer as Gemini's ``generateContent``.
 
-Source: fixtures/captures/gemini_stream_*.json, and for what is signed
+Source: fixtures/captures/gemini_stream_*.json, and for the signatures
 ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29.
 """
 
@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, assert_never
 from ...conversation import Reasoning, Text, ToolCall
 from ..signature.gemini import content_of
 from ..vendor_error import error_envelope, to_json
-from .base import Frame, Streamed, StubRequest, parts_of, pieces_of, signature_of, usage_of
+from .base import Frame, StreamedAnswer, StubRequest, parts_of, pieces_of, signature_of, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..answer import ModelAnswer
-    from .base import Counts
+    from .base import TokenCounts
 
 STOP = "STOP"
-"""Why a model stops that is done, also when it calls tools."""
+"""The finish reason of a complete answer, with calls of tools too."""
 
 
-def stream(answer: ModelAnswer, request: StubRequest) -> Streamed:
-    """Spell *answer* as chunks; a call comes whole."""
+def stream(answer: ModelAnswer, request: StubRequest) -> StreamedAnswer:
+    """Return *answer* as chunks; a call is always in one chunk."""
     parts = list(_parts(answer, request, answer.chunk))
     usage = usage_of(answer, request)
     chunks = (
@@ -33,11 +33,11 @@ def stream(answer: ModelAnswer, request: StubRequest) -> Streamed:
         for number, part in enumerate(parts, start=1)
     )
     last = _response([_last(answer, request)], _usage(usage), request, answer.stop or STOP)
-    return Streamed(tuple(_data(chunk, is_output=True) for chunk in chunks), (_data(last),))
+    return StreamedAnswer(tuple(_data(chunk, is_output=True) for chunk in chunks), (_data(last),))
 
 
 def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
-    """Spell *answer* as one response."""
+    """Return *answer* as one response."""
     size = max(1, len(answer.text), len(answer.reasoning))
     parts = [*_parts(answer, request, size), _last(answer, request)]
     return _response(parts, _usage(usage_of(answer, request)), request, answer.stop or STOP)
@@ -46,7 +46,7 @@ def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
 def error_frames(
     error: Mapping[str, object], request: StubRequest, _sent: int
 ) -> tuple[Frame, ...]:
-    """Spell *error* as it breaks into a stream: JSON over several lines that is no event.
+    """Return *error* as it interrupts a stream: JSON over several lines, not an event.
 
     Source: fixtures/captures/gemini_stream_raw_json_error.json.
     """
@@ -77,7 +77,7 @@ def _response(
 
 
 def _parts(answer: ModelAnswer, request: StubRequest, size: int) -> Iterator[dict[str, object]]:
-    """Spell the parts, their text in pieces of *size*; of all calls the first is signed."""
+    """Return the parts, with text in pieces of *size* and a signature on the first call."""
     is_signed = False
     for part in parts_of(answer, request):
         match part:
@@ -97,7 +97,7 @@ def _parts(answer: ModelAnswer, request: StubRequest, size: int) -> Iterator[dic
 
 
 def _last(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
-    """The empty part at the end, which carries the signature of a text."""
+    """Return the empty part at the end, which carries the signature of a text."""
     is_text = bool(answer.text) and not answer.tool_calls
     return {"text": "", **(_signed(answer, request, {"text": answer.text}) if is_text else {})}
 
@@ -105,13 +105,13 @@ def _last(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
 def _signed(
     answer: ModelAnswer, request: StubRequest, part: Mapping[str, object]
 ) -> dict[str, str]:
-    """What a signature adds to *part*; an answer is signed without any readable thinking too."""
+    """Return the signature field for *part*; an answer without thinking is signed too."""
     signature = signature_of(answer, request, content_of(part))
     return {"thoughtSignature": signature} if signature else {}
 
 
-def _usage(usage: Counts, share: float = 1.0) -> dict[str, object]:
-    """Count what came so far, which is a *share* of the output; what is none is left out."""
+def _usage(usage: TokenCounts, share: float = 1.0) -> dict[str, object]:
+    """Return the usage after a *share* of the output, without counts that are 0."""
     output = int(usage.output * share)
     thoughts = min(usage.reasoning, output)
     counts = {

@@ -1,6 +1,6 @@
-"""A model's answer as Chat Completions, in OpenRouter's dialect or the common one.
+"""Write a model's answer as Chat Completions, in OpenRouter's dialect or the common one.
 
-No clock, no socket. Source: fixtures/captures/openrouter_*.json, groq_stream_*.json and
+Source: fixtures/captures/openrouter_*.json, groq_stream_*.json and
 mistral_stream_thinking_list.json.
 """
 
@@ -13,7 +13,7 @@ from ..vendor_error import to_json
 from .base import (
     CREATED,
     Frame,
-    Streamed,
+    StreamedAnswer,
     StubRequest,
     arguments_of,
     parts_of,
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
 DONE = Frame(b"data: [DONE]\n\n")
 
 NATIVE_STOP = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
-"""What the model behind OpenRouter said for its ``finish_reason``."""
+"""The word of the model behind OpenRouter for each ``finish_reason``."""
 
 THINKING = {"openrouter": "reasoning", "groq": "reasoning", "cerebras": "reasoning"}
-"""Where a provider puts thinking, if not in ``reasoning_content`` beside no content.
+"""The field for thinking of the providers that do not call it ``reasoning_content``.
 
-Mistral has no field for it: there, thinking is an entry of the content.
+Mistral has no field; it puts thinking into the list of contents.
 """
 
 
-def stream(answer: ModelAnswer, request: StubRequest) -> Streamed:
-    """Spell *answer* as chunks."""
-    return Streamed(tuple(_frames(answer, request)), tuple(_finish(answer, request)))
+def stream(answer: ModelAnswer, request: StubRequest) -> StreamedAnswer:
+    """Return *answer* as chunks."""
+    return StreamedAnswer(tuple(_frames(answer, request)), tuple(_finish(answer, request)))
 
 
 def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
-    """Spell *answer* as one completion."""
+    """Return *answer* as one completion."""
     message: dict[str, object] = {"role": "assistant", "content": None, "refusal": None}
     calls = []
     for part in parts_of(answer, request):
@@ -71,7 +71,7 @@ def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
 def error_frames(
     error: Mapping[str, object], request: StubRequest, _sent: int
 ) -> tuple[Frame, ...]:
-    """Spell *error* as the chunks that end a stream."""
+    """Return the chunks with which *error* ends a stream."""
     if not _is_openrouter(request):
         return (_data({"error": error}), DONE)
     choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
@@ -125,7 +125,7 @@ def _frames(answer: ModelAnswer, request: StubRequest) -> Iterator[Frame]:
 
 
 def _reasoning_frames(part: Reasoning, size: int, request: StubRequest) -> Iterator[Frame]:
-    """The signature comes late, in a fragment of its own, and from OpenRouter only."""
+    """Return the chunks of thinking; OpenRouter sends the signature in a later one of its own."""
     pieces = pieces_of(part.text, size)
     for number, piece in enumerate(pieces, start=1):
         delta = _thinking(piece, request, is_last=number == len(pieces))
@@ -136,7 +136,7 @@ def _reasoning_frames(part: Reasoning, size: int, request: StubRequest) -> Itera
 
 
 def _call_frames(part: ToolCall, index: int, size: int, request: StubRequest) -> Iterator[Frame]:
-    """The id and the name come with the first fragment only."""
+    """Return the chunks of a call; only the first has the id and the name."""
     first = {"id": part.id, "type": "function", "function": {"name": part.name, "arguments": ""}}
     yield _chunk({"content": None, "tool_calls": [{"index": index, **first}]}, request)
     for piece in pieces_of(arguments_of(part), size):
@@ -149,7 +149,7 @@ def _detail(**fields: str | None) -> dict[str, object]:
 
 
 def _thinking(text: str, request: StubRequest, *, is_last: bool = True) -> dict[str, object]:
-    """What of a message, or of a delta, carries thinking: in each provider's own place."""
+    """Return the fields of a message or a delta that carry thinking, as the provider has them."""
     if request.route.provider == "mistral":
         thought = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
         return {"content": [{**thought, "closed": True} if is_last else thought]}
@@ -172,10 +172,10 @@ def _whole_text(text: str, before: object) -> object:
 
 
 def _finish(answer: ModelAnswer, request: StubRequest) -> Iterator[Frame]:
-    """The finish, the usage where it is due, and the terminal marker.
+    """Return the finish, the usage if the provider sends it, and the terminal marker.
 
-    OpenRouter sends the usage unasked, beside a choice without a finish; the others with no
-    choice at all, and OpenAI itself only when asked.
+    OpenRouter always sends the usage, next to a choice without a finish. The others send it
+    without any choice, OpenAI itself only if the request asks for it.
     """
     empty = {"content": ""} if _is_openrouter(request) else {}
     choice = {"index": 0, "delta": empty, "logprobs": None}
@@ -197,7 +197,7 @@ def _stop(answer: ModelAnswer, request: StubRequest) -> dict[str, str]:
 
 
 def _usage(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
-    """Count the cached tokens among the prompt's, as this wire does."""
+    """Return the usage; in this wire the prompt's tokens include the cached ones."""
     usage = usage_of(answer, request)
     counts: dict[str, object] = {
         "prompt_tokens": usage.prompt,

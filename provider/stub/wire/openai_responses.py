@@ -1,4 +1,4 @@
-"""A model's answer as OpenAI Responses. No clock, no socket.
+"""Write a model's answer as OpenAI Responses.
 
 Source: fixtures/captures/responses_*.json, and for the parts of items the types of the openai
 package 3.57, read on 2026-11-29.
@@ -12,7 +12,7 @@ from ...conversation import ModelPart, Reasoning, Text, ToolCall
 from .base import (
     CREATED,
     Frame,
-    Streamed,
+    StreamedAnswer,
     StubRequest,
     arguments_of,
     event,
@@ -29,35 +29,35 @@ if TYPE_CHECKING:
 COMPLETED = "completed"
 
 EMPTY: Mapping[str, object] = {"summary": [], "content": [], "arguments": ""}
-"""What an item has yet to say when it is announced."""
+"""The fields that are still empty when an item is announced."""
 
 
 class _Event(NamedTuple):
-    """One event that does not know its place yet."""
+    """One event that has no sequence number yet."""
 
     kind: str
     fields: Mapping[str, object]
     is_output: bool = False
 
     def frame(self, number: int) -> Frame:
-        """Write it as event *number* of its stream, counted from 0."""
+        """Return it as event *number* of its stream, counted from 0."""
         numbered = {**self.fields, "sequence_number": number}
         return event(f"response.{self.kind}", is_output=self.is_output, **numbered)
 
 
-def stream(answer: ModelAnswer, request: StubRequest) -> Streamed:
-    """Spell *answer* as events."""
+def stream(answer: ModelAnswer, request: StubRequest) -> StreamedAnswer:
+    """Return *answer* as events."""
     events = [*_opening(request), *_items(answer, request)]
     response = whole(answer, request)
     last = _Event(str(response["status"]), {"response": response})
-    return Streamed(
+    return StreamedAnswer(
         tuple(each.frame(number) for number, each in enumerate(events)),
         (last.frame(len(events)),),
     )
 
 
 def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
-    """Spell *answer* as one response; a reason to stop that is not its own makes it incomplete."""
+    """Return *answer* as one response; a reason to stop makes it incomplete."""
     reason = answer.stop or COMPLETED
     status, details = COMPLETED, None
     if reason != COMPLETED:
@@ -71,10 +71,10 @@ def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
 
 
 def error_frames(error: Mapping[str, object], request: StubRequest, sent: int) -> tuple[Frame, ...]:
-    """Spell *error* as the event that ends a stream; its type stands in for a code."""
+    """Return the event with which *error* ends a stream; without a code it has the type there."""
     code = error.get("code") or error.get("type")
-    told = {**error, "code": code} if code else error
-    response = {**_response("failed", request), "error": told}
+    with_code = {**error, "code": code} if code else error
+    response = {**_response("failed", request), "error": with_code}
     return (_Event("failed", {"response": response}).frame(sent),)
 
 
@@ -108,7 +108,7 @@ def _items(answer: ModelAnswer, request: StubRequest) -> Iterator[_Event]:
 
 
 def _spelled(parts: list[ModelPart], request: StubRequest) -> list[dict[str, object]]:
-    """Spell *parts* as items; the id of one that follows reasoning is bound to it."""
+    """Return *parts* as items; the id of an item after reasoning is bound to that reasoning."""
     is_after = any(isinstance(part, Reasoning) for part in parts)
     return [_item(part, index, request, is_after) for index, part in enumerate(parts)]
 
@@ -141,7 +141,7 @@ def _item(part: ModelPart, index: int, request: StubRequest, is_after: bool) -> 
 
 
 def _begun(item: Mapping[str, object]) -> dict[str, object]:
-    """Say what is told of *item* at first: nothing but half of its encrypted content."""
+    """Return *item* as it is announced: empty, with half of its encrypted content."""
     empty = {key: value for key, value in EMPTY.items() if key in item}
     begun = {**item, **empty, "status": "in_progress"}
     encrypted = item.get("encrypted_content")
@@ -155,25 +155,27 @@ def _deltas(part: ModelPart, at: Mapping[str, object], size: int) -> Iterator[_E
         case Text():
             at = {**at, "content_index": 0}
             yield _Event("content_part.added", {**at, "part": _output_text("")})
-            yield from _told("output_text", at, "text", part.text, size)
+            yield from _text_events("output_text", at, "text", part.text, size)
             yield _Event("content_part.done", {**at, "part": _output_text(part.text)})
         case Reasoning(text=""):
             pass
         case Reasoning():
             at = {**at, "summary_index": 0}
             yield _Event("reasoning_summary_part.added", {**at, "part": _summary_text("")})
-            yield from _told("reasoning_summary_text", at, "text", part.text, size)
+            yield from _text_events("reasoning_summary_text", at, "text", part.text, size)
             done = {**at, "part": _summary_text(part.text)}
             yield _Event("reasoning_summary_part.done", done)
         case ToolCall():
-            told = arguments_of(part)
-            yield from _told("function_call_arguments", at, "arguments", told, size)
+            text = arguments_of(part)
+            yield from _text_events("function_call_arguments", at, "arguments", text, size)
         case _:
             assert_never(part)
 
 
-def _told(stem: str, at: Mapping[str, object], name: str, text: str, size: int) -> Iterator[_Event]:
-    """Tell *text* in pieces, and then again as a whole under *name*."""
+def _text_events(
+    stem: str, at: Mapping[str, object], name: str, text: str, size: int
+) -> Iterator[_Event]:
+    """Return events with *text* in pieces, and a last one with all of it under *name*."""
     for piece in pieces_of(text, size):
         yield _Event(f"{stem}.delta", {**at, "delta": piece}, is_output=True)
     yield _Event(f"{stem}.done", {**at, name: text})
@@ -188,7 +190,7 @@ def _summary_text(text: str) -> dict[str, object]:
 
 
 def _usage(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
-    """Count the cached tokens among the input's, as this wire does."""
+    """Return the usage; in this wire the input's tokens include the cached ones."""
     usage = usage_of(answer, request)
     cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
     return {

@@ -1,4 +1,4 @@
-"""What Anthropic refuses of the blocks of a message."""
+"""Rules for the blocks of a message."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TOOL_NAME = r"^[a-zA-Z0-9_-]{1,128}$"
 
 
 class BlockForm(NamedTuple):
-    """What a block may hold beside its type.
+    """The keys that a block has beside its type.
 
     Args:
-        needs: The keys that must be there, with the kind of their values.
-        takes: The others.
-        role: Whose messages it may stand in; None is both.
+        needs: The required keys, with the types of their values.
+        takes: The optional keys.
+        role: The role of the messages that may hold it. None: both.
     """
 
     needs: Mapping[str, type]
@@ -57,7 +57,7 @@ UNCHECKED = frozenset(
         *("tool_search_tool_result", "compaction", "advisor_tool_result"),
     }
 )
-"""Blocks of the provider's own tools: known, and not looked into."""
+"""Blocks of the provider's own tools: they are known and not checked."""
 KINDS: Mapping[type, str] = {str: "string", dict: "dictionary"}
 
 
@@ -89,10 +89,9 @@ def has_whole_blocks(request: AnthropicRequest) -> Complaint | None:
 
 
 def _missing(block: Mapping[str, Any], form: BlockForm, is_facade: bool) -> str | None:
-    """Name what is wrong with the keys of *block*.
+    """Return what is wrong with the keys of *block*; None for nothing.
 
-    A missing signature, which the facades do not miss, is said here as every other key is; a
-    null one in words of its own.
+    A signature may be missing on the facades only. A null signature has a message of its own.
     """
     for key, kind in form.needs.items():
         is_free = key == "signature" and is_facade

@@ -1,4 +1,4 @@
-"""What Anthropic refuses of cache markers."""
+"""Rules for cache markers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 TTLS = ("5m", "1h")
 IGNORING = frozenset({"zai", "moonshot", "deepseek", "minimax"})
-"""Facades that read no marker."""
+"""The facades that ignore markers."""
 
 
 class MarkedBlock(NamedTuple):
-    """A block that may be marked.
+    """A block that may carry a marker.
 
     Args:
         where: Its path.
-        kind: Its type, as it stands in a path.
+        kind: Its type, as paths name it.
     """
 
     where: str
@@ -36,7 +36,7 @@ class MarkedBlock(NamedTuple):
 
 
 def marked(request: AnthropicRequest) -> Iterator[MarkedBlock]:
-    """Go through all blocks that carry a marker, in the order in which they are cached."""
+    """Return all blocks that carry a marker, in the order in which they are cached."""
     return (each for each in _all(request) if each.marker is not None)
 
 

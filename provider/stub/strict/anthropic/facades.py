@@ -1,4 +1,4 @@
-"""What the facades refuse beyond Anthropic: other models behind the same wire.
+"""Rules of the facades, which have other models behind Anthropic's wire.
 
 Source: api-docs.deepseek.com/guides/anthropic_api, platform.moonshot.ai/docs, read on 2026-11-29.
 """

@@ -1,4 +1,4 @@
-"""What Anthropic refuses of how calls of tools and their results stand to each other."""
+"""Rules for the pairing of tool calls and their results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def has_unique_ids(request: AnthropicRequest) -> Complaint | None:
 
 
 def has_results_after_calls(request: AnthropicRequest) -> Complaint | None:
-    """All results of a message stand at the beginning of the very next one."""
+    """The results for the calls of a message come first in the next message."""
     for index in range(len(request.messages)):
         called = [block["id"] for block in request.of(index, "tool_use")]
         answered = _leading(request, index + 1)
@@ -37,7 +37,7 @@ def has_results_after_calls(request: AnthropicRequest) -> Complaint | None:
 
 
 def _leading(request: AnthropicRequest, index: int) -> set[str]:
-    """The ids of the results at the beginning of message *index*."""
+    """Return the ids of the results at the beginning of message *index*."""
     ids: set[str] = set()
     if index >= len(request.messages):
         return ids

@@ -1,4 +1,4 @@
-"""A request in Anthropic Messages, as the rules about it read it."""
+"""A request in Anthropic Messages, as its rules read it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AnthropicRequest(StrictRequest):
 
     @cached_property
     def thinking(self) -> str:
-        """How it is told to think; empty where nothing is request."""
+        """The value of ``thinking.type``; empty: there is none."""
         return string(mapping(self.body.get("thinking")).get("type"))
 
     @property
@@ -37,13 +37,13 @@ class AnthropicRequest(StrictRequest):
         return self.thinking in {"enabled", "adaptive"}
 
     def blocks(self) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
-        """Go through all blocks of all messages."""
+        """Yield all blocks of all messages, with the indices of message and block."""
         for index, message in enumerate(self.messages):
             for place, block in enumerate(blocks_of(message.get("content"))):
                 yield index, place, mapping(block)
 
     def of(self, index: int, kind: str) -> list[Mapping[str, Any]]:
-        """Return the blocks of message *index* that are of *kind*; none where it does not exist."""
+        """Return the blocks of type *kind* in message *index*; none if there is no such message."""
         if not 0 <= index < len(self.messages):
             return []
         found = [mapping(each) for each in blocks_of(self.messages[index].get("content"))]
@@ -51,12 +51,12 @@ class AnthropicRequest(StrictRequest):
 
 
 def bad(message: str) -> Complaint:
-    """Complain as Anthropic does."""
+    """Return a refusal as Anthropic's invalid_request_error."""
     return Complaint(message=message, type="invalid_request_error")
 
 
 def first_party(rule: Rule[AnthropicRequest]) -> Rule[AnthropicRequest]:
-    """Make *rule* one that only the real API has."""
+    """Return *rule* for Anthropic's own API only; the facades pass it."""
 
     def only(request: AnthropicRequest) -> Complaint | None:
         return None if request.is_facade else rule(request)

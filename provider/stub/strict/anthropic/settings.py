@@ -1,4 +1,4 @@
-"""What Anthropic refuses of a request's parameters and of the messages as a whole."""
+"""Rules for the parameters of a request, and for its messages as a whole."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def has_messages_of_objects(request: AnthropicRequest) -> Complaint | None:
 
 
 def has_known_roles(request: AnthropicRequest) -> Complaint | None:
-    """Instructions between messages, which newer models take, are refused for all of them."""
+    """A system message is refused for every model, although newer ones take it."""
     for message in request.messages:
         role = message["role"]
         if role == "system":
@@ -128,7 +128,7 @@ def thinks_as_the_model_does(request: AnthropicRequest) -> Complaint | None:
 
 
 @first_party
-def says_no_more_of_thinking(request: AnthropicRequest) -> Complaint | None:
+def has_no_unknown_thinking_key(request: AnthropicRequest) -> Complaint | None:
     thinking = mapping(request.body.get("thinking"))
     known = {"type"} if request.thinking == "disabled" else {"type", "display"}
     if request.thinking == "enabled":
@@ -159,7 +159,7 @@ def has_a_budget_within_the_answer(request: AnthropicRequest) -> Complaint | Non
 
 @first_party
 def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | None:
-    """Reports disagree about adaptive thinking; both kinds are refused."""
+    """Adaptive thinking counts as thinking here, although reports disagree."""
     if string(mapping(request.body.get("tool_choice")).get("type")) not in FORCED:
         return None
     if not request.facts.takes_forced_tools:
@@ -224,7 +224,7 @@ SETTING_RULES = (
     begins_with_user,
     has_a_readable_system,
     thinks_as_the_model_does,
-    says_no_more_of_thinking,
+    has_no_unknown_thinking_key,
     has_a_budget_within_the_answer,
     forces_no_tool_where_it_thinks,
     samples_only_where_taken,

@@ -1,4 +1,4 @@
-"""What Anthropic refuses of the reasoning that it gets back."""
+"""Rules for the thinking that comes back in a request."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOVED = (
 
 
 def has_thinking_that_says_something(request: AnthropicRequest) -> Complaint | None:
-    """Newer models leave the text of their thinking out, but not its signature."""
+    """An empty text is fine with a signature, because newer models leave out the text."""
     for index, place, block in request.blocks():
         if block["type"] != "thinking" or request.is_facade:
             continue
@@ -54,7 +54,7 @@ def _redacted(request: AnthropicRequest, bound: BoundReasoning) -> str | None:
 
 
 def _signed(request: AnthropicRequest, bound: BoundReasoning) -> str | None:
-    """A facade takes its own thinking without a signature, but none that another signed."""
+    """A facade takes thinking without a signature, but not with a foreign one."""
     signature = bound.block.get("signature")
     if request.is_facade and not signature:
         return None
@@ -80,9 +80,9 @@ def _drops_moved(request: AnthropicRequest) -> bool:
 
 
 def begins_with_thinking_in_a_tool_loop(request: AnthropicRequest) -> Complaint | None:
-    """With a budget, the answer that called the tools must begin with its thinking.
+    """With a thinking budget, the answer that called the tools must begin with thinking.
 
-    All steps since the user spoke are one answer, and a model thinks before the first alone.
+    All steps since the last user message are one answer. Only its first step needs thinking.
     Source: platform.claude.com/docs/en/build-with-claude/extended-thinking, read on 2026-11-29.
     """
     if (
@@ -107,8 +107,8 @@ def begins_with_thinking_in_a_tool_loop(request: AnthropicRequest) -> Complaint 
     )
 
 
-def ends_with_thinking_never(request: AnthropicRequest) -> Complaint | None:
-    """The last block of an answer is none of thinking."""
+def ends_without_thinking(request: AnthropicRequest) -> Complaint | None:
+    """The last block of the last answer is not thinking."""
     content = listed(request.messages[-1]["content"])
     is_last = content and mapping(content[-1]).get("type") in REASONING
     if request.messages[-1]["role"] == "assistant" and is_last:
@@ -123,5 +123,5 @@ THINKING_RULES = (
     has_thinking_that_says_something,
     has_proofs_of_its_own,
     begins_with_thinking_in_a_tool_loop,
-    ends_with_thinking_never,
+    ends_without_thinking,
 )

@@ -1,4 +1,4 @@
-"""What Anthropic refuses of the tools that a request declares."""
+"""Rules for the declared tools."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHOICES = ("auto", "any", "tool", "none")
 
 
 def custom(request: AnthropicRequest) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Go through the tools of the agent's own; the provider's have a type that names them."""
+    """Yield the agent's own tools; the provider's tools have another type."""
     for place, tool in enumerate(listed(request.body.get("tools"))):
         if mapping(tool).get("type", "custom") in ("custom", None):
             yield place, mapping(tool)
@@ -79,7 +79,7 @@ def has_object_schemas(request: AnthropicRequest) -> Complaint | None:
 
 
 @first_party
-def says_no_more_of_a_tool(request: AnthropicRequest) -> Complaint | None:
+def has_no_unknown_tool_key(request: AnthropicRequest) -> Complaint | None:
     for place, tool in custom(request):
         extra = sorted(tool.keys() - KNOWN)
         if extra:
@@ -112,6 +112,6 @@ TOOL_RULES = (
     has_names,
     has_unique_names,
     has_object_schemas,
-    says_no_more_of_a_tool,
+    has_no_unknown_tool_key,
     chooses_among_tools,
 )

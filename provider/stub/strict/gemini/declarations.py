@@ -1,4 +1,4 @@
-"""What Gemini refuses of the functions that a request declares."""
+"""Rules for the declared functions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def has_schemas_that_it_reads(request: GeminiRequest) -> Complaint | None:
 
 
 def _schemas(schema: object, where: str) -> Iterator[tuple[str, object]]:
-    """Go through *schema* and all that is in it, with their places."""
+    """Yield *schema* and all schemas inside it, with their paths."""
     yield where, schema
     if not isinstance(schema, dict):
         return
@@ -127,7 +127,7 @@ def _unread(schema: object, where: str) -> Complaint | None:
 
 
 def _unfit(schema: dict[str, object], kind: str, where: str) -> Complaint | None:
-    """Complain of keywords that do not go with the type."""
+    """Return the refusal of keywords that do not fit the type."""
     if schema.get("enum") is not None and kind != "string":
         return lacking(f"{where}.enum", "only allowed for STRING type")
     formats = FORMATS.get(kind)

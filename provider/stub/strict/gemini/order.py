@@ -1,4 +1,4 @@
-"""What Gemini refuses of the order of its contents."""
+"""Rules for the order of the contents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IN_ORDER = (
 
 
 def role(request: GeminiRequest, index: int) -> str:
-    """Return who speaks in content *index*; where nothing is said it is the user."""
+    """Return the role of content *index*; without one it is the user's."""
     return str(request.contents[index].get("role", "user"))
 
 
@@ -48,7 +48,7 @@ def has_calls_after_the_user(request: GeminiRequest) -> Complaint | None:
 
 
 def has_responses_after_calls(request: GeminiRequest) -> Complaint | None:
-    """Responses stand before all else in their content, which is the user's."""
+    """Responses come first in their content, which is the user's."""
     for index in range(len(request.contents)):
         if not request.having(index, "functionResponse"):
             continue
@@ -86,7 +86,7 @@ def has_responses_in_order(request: GeminiRequest) -> Complaint | None:
 
 
 def _match(call: Mapping[str, Any], response: Mapping[str, Any]) -> bool:
-    """Say whether *response* is that of *call*: the ids tell where both have one."""
+    """True if *response* answers *call*: by name, and by id if both have one."""
     has_ids = call.get("id") and response.get("id")
     is_it = call["name"] == response["name"]
     return is_it and (not has_ids or call["id"] == response["id"])

@@ -1,4 +1,4 @@
-"""What Gemini refuses of the fields of a request, and of the parts of its contents."""
+"""Rules for the fields of a request, and for the parts of its contents."""
 
 from __future__ import annotations
 

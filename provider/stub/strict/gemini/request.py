@@ -1,4 +1,4 @@
-"""A request to Gemini, as the rules about it read it."""
+"""A request to Gemini, as its rules read it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 _SNAKE = re.compile(r"_([a-z])")
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 FREE = frozenset({"args", "response", "parametersJsonSchema", "responseJsonSchema", "labels"})
-"""Objects whose keys are the agent's own."""
+"""Objects that hold the agent's own keys at every depth."""
 NAMED = frozenset({"properties"})
-"""Objects whose keys are the agent's own, and whose values are not."""
+"""Objects that hold the agent's own keys at the first level only."""
 
 
 class GeminiRequest(StrictRequest):
-    """A request to judge; its keys may be in camel case or in snake case."""
+    """A request to judge, with its keys in camel case or in snake case."""
 
     @cached_property
     def read(self) -> Mapping[str, Any]:
-        """All of it, with its own keys in camel case."""
+        """The body with its keys in camel case; the agent's own keys are kept."""
         return mapping(_camel(self.body))
 
     @cached_property
@@ -45,17 +45,17 @@ class GeminiRequest(StrictRequest):
         return needs_call_signatures(self.route.model)
 
     def parts(self, index: int) -> list[Mapping[str, Any]]:
-        """Return the parts of content *index*; none where it does not exist."""
+        """Return the parts of content *index*; none if there is no such content."""
         if not 0 <= index < len(self.contents):
             return []
         return [mapping(each) for each in listed(self.contents[index].get("parts"))]
 
     def having(self, index: int, key: str) -> list[Mapping[str, Any]]:
-        """Return what stands under *key* in the parts of content *index*."""
+        """Return the values of *key* in the parts of content *index*."""
         return [mapping(part[key]) for part in self.parts(index) if key in part]
 
     def functions(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        """Go through all functions that are declared, with their places."""
+        """Yield all declared functions, with their paths."""
         for at, tool in enumerate(listed(self.read.get("tools"))):
             for place, each in enumerate(listed(mapping(tool).get("functionDeclarations"))):
                 yield f"tools[{at}].function_declarations[{place}]", mapping(each)
@@ -75,23 +75,23 @@ def _camel(value: object, *, is_named: bool = False) -> object:
 
 
 def snake(name: str) -> str:
-    """Spell *name* as Gemini does in what it complains of."""
+    """Return *name* in snake case, as Gemini's messages have it."""
     return _CAMEL.sub(lambda match: "_" + match[1].lower(), name)
 
 
 def unknown(name: str, where: str = "") -> Complaint:
-    """Complain of a field that is none."""
+    """Return the refusal of an unknown field."""
     place = f" at '{where}'" if where else ""
     message = f'Invalid JSON payload received. Unknown name "{name}"{place}: Cannot find field.'
     return Complaint(message=message)
 
 
 def unreadable(where: str, kind: str, value: object) -> Complaint:
-    """Complain of a value that is not of its kind."""
+    """Return the refusal of a value that has the wrong type."""
     shown = f'"{value}"' if isinstance(value, str) else value
     return Complaint(message=f"Invalid value at '{where}' ({kind}), {shown}")
 
 
 def lacking(where: str, why: str) -> Complaint:
-    """Complain of what is read, but not good."""
+    """Return the refusal of a value that has the right type but is not valid."""
     return Complaint(message=f"* GenerateContentRequest.{where}: {why}\n")

@@ -1,4 +1,4 @@
-"""What Gemini refuses of the signatures that it gets back."""
+"""Rules for the signatures that come back in a request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 PLACEHOLDERS = frozenset({*WORDS, *(base64.b64encode(word.encode()).decode() for word in WORDS)})
-"""What passes for the signature of a call that another model made; some send it in base64."""
+"""Values that pass as the signature of another model's call; some clients send them in base64."""
 
 
 def has_signatures_that_can_be_read(request: GeminiRequest) -> Complaint | None:
@@ -45,7 +45,7 @@ def has_signatures_of_its_own(request: GeminiRequest) -> Complaint | None:
 
 
 def _signed(request: GeminiRequest) -> Iterator[tuple[str, object, object]]:
-    """Go through all signatures, with what each must have been issued for."""
+    """Yield the path of every signature, the content that it must cover, and the signature."""
     for index in range(len(request.contents)):
         text = ""
         for place, part in enumerate(request.parts(index)):
@@ -58,7 +58,7 @@ def _signed(request: GeminiRequest) -> Iterator[tuple[str, object, object]]:
 
 
 def has_signatures_on_calls(request: GeminiRequest) -> Complaint | None:
-    """From Gemini 3 on each step since the user last spoke has one, on its first call."""
+    """Since Gemini 3 the first call of each step of the current turn needs a signature."""
     if not request.needs_call_signatures:
         return None
     for index in range(_turn(request), len(request.contents)):
@@ -75,7 +75,7 @@ def has_signatures_on_calls(request: GeminiRequest) -> Complaint | None:
 
 
 def _turn(request: GeminiRequest) -> int:
-    """Where the current turn begins: with what the user said last, beside results of tools."""
+    """Return the index of the last user content that is more than results of tools."""
     for index in reversed(range(len(request.contents))):
         is_said = any("functionResponse" not in part for part in request.parts(index))
         if role(request, index) == "user" and is_said:

@@ -1,4 +1,4 @@
-"""What Chat Completions refuses of calls of tools and of their results."""
+"""Rules for tool calls and their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..anthropic_words import (
 )
 from ..complaint import Complaint
 from ..openai_words import invalid, missing, too_long, wrong_kind, wrong_name
-from .dialects import spelled
+from .dialects import openai_path
 from .request import ChatRequest
 from .settings import EMPTY
 
@@ -32,8 +32,8 @@ class Exchange(NamedTuple):
     """The calls of one message, and the results that follow it.
 
     Args:
-        at: Where the calls stand; the message before the results, where nothing called.
-        end: Where the message after the results stands.
+        at: The index of the message before the results; it is the one with the calls, if any.
+        end: The index of the message after the results.
     """
 
     at: int
@@ -55,7 +55,7 @@ def has_calls_in_form(request: ChatRequest) -> Complaint | None:
         for place, call in enumerate(calls):
             found = _misformed(call, f"{where}[{place}]")
             if found is not None:
-                return request.passed_on(found)
+                return request.from_upstream(found)
     return None
 
 
@@ -94,19 +94,19 @@ def has_ids_in_form(request: ChatRequest) -> Complaint | None:
     for index, place, call in request.calls():
         found = _wrong_id(request, call["id"], f"messages.{index}.tool_calls.{place}.id")
         if found is not None:
-            return request.passed_on(found)
+            return request.from_upstream(found)
     for index, message in enumerate(request.messages):
         if message["role"] == "tool":
             found = _wrong_id(request, message["tool_call_id"], f"messages.{index}.tool_call_id")
             if found is not None:
-                return request.passed_on(found)
+                return request.from_upstream(found)
     return None
 
 
 def _wrong_id(request: ChatRequest, call_id: str, path: str) -> Complaint | None:
     longest = request.dialect.longest_id
     if longest is not None and len(call_id) > longest:
-        return too_long(spelled(path), longest, len(call_id))
+        return too_long(openai_path(path), longest, len(call_id))
     if request.vendor == "mistral" and not MISTRAL_ID.fullmatch(call_id):
         why = f"Tool call id was {call_id} but must be a-z, A-Z, 0-9, with a length of 9."
         return Complaint(message=why, type="invalid_function_call", code="3280")
@@ -125,13 +125,13 @@ def has_unique_ids(request: ChatRequest) -> Complaint | None:
             if not request.is_claude:  # made up
                 where = f"messages[{index}].tool_calls[{place}].id"
                 why = f"Duplicate value for '{where}': '{call['id']}'."
-            return request.passed_on(Complaint(message=why))
+            return request.from_upstream(Complaint(message=why))
         seen.add(call["id"])
     return None
 
 
 def exchanges(request: ChatRequest) -> Iterator[Exchange]:
-    """Go through the calls with the results that follow at once, and results without calls."""
+    """Yield every message with calls and the results right after it, and results without calls."""
     index = 0
     while index < len(request.messages):
         calls = [
@@ -155,7 +155,7 @@ def has_results_for_calls(request: ChatRequest) -> Complaint | None:
     for each in exchanges(request):
         found = _unpaired(request, each)
         if found is not None:
-            return request.passed_on(found)
+            return request.from_upstream(found)
     return None
 
 

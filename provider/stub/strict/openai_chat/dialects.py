@@ -1,4 +1,4 @@
-"""How the dialects of Chat Completions differ in what they refuse, and in its words.
+"""How the dialects of Chat Completions differ in what they refuse, and in their messages.
 
 Source: developers.openai.com/api/docs, console.groq.com/docs, inference-docs.cerebras.ai,
 docs.mistral.ai, api-docs.deepseek.com, platform.moonshot.ai/docs and openrouter.ai/docs, read on
@@ -65,26 +65,26 @@ class Dialect:
     """What one vendor takes.
 
     Args:
-        known: Its parameters; None where it reads past those that it does not know.
-        messages: What an assistant's message may hold beyond `MESSAGE`.
-        roles: Who may speak.
-        is_plain: The system, the assistant and tools say strings, never lists of parts.
-        is_curt: An assistant's message with an empty string and no calls is refused as well.
-        longest_id: How many characters the id of a call may have; None is any number.
-        unknown: Says that a key is not known, at a path whose steps stand between dots.
+        known: Its parameters. None: it ignores those that it does not know.
+        messages: The keys of an assistant's message beyond `MESSAGE`.
+        roles: The known roles.
+        is_plain: Only the user's content may be a list of parts.
+        refuses_empty_text: It refuses an assistant's message with empty text and no calls.
+        longest_id: The most characters of a call's id. None: no limit.
+        unknown: Returns the refusal of an unknown key at a path with dots, as ``messages.1.x``.
     """
 
     known: frozenset[str] | None = None
     messages: frozenset[str] = frozenset()
     roles: tuple[str, ...] = ROLES
     is_plain: bool = False
-    is_curt: bool = False
+    refuses_empty_text: bool = False
     longest_id: int | None = None
     unknown: Callable[[str], Complaint] = lambda path: _openai_unknown(path)
 
 
-def spelled(path: str) -> str:
-    """Spell *path* as OpenAI does: ``messages[1].content[0].text``."""
+def openai_path(path: str) -> str:
+    """Return *path* as OpenAI spells it: ``messages[1].content[0].text``."""
     steps = (f"[{step}]" if step.isdigit() else f".{step}" for step in path.split("."))
     return "".join(steps).removeprefix(".")
 
@@ -92,7 +92,7 @@ def spelled(path: str) -> str:
 def _openai_unknown(path: str) -> Complaint:
     if "." not in path:
         return Complaint(message=f"Unrecognized request argument supplied: {path}")
-    return unknown_parameter(spelled(path))
+    return unknown_parameter(openai_path(path))
 
 
 def _groq_unknown(path: str) -> Complaint:
@@ -112,11 +112,11 @@ def _cerebras_unknown(path: str) -> Complaint:
 
 
 def _mistral_unknown(path: str) -> Complaint:
-    return mistral_unread("extra_forbidden", path, EXTRA)
+    return mistral_unreadable("extra_forbidden", path, EXTRA)
 
 
-def mistral_unread(kind: str, path: str, message: str) -> Complaint:
-    """Complain of what Mistral cannot even read."""
+def mistral_unreadable(kind: str, path: str, message: str) -> Complaint:
+    """Return the 422 for what Mistral's schema does not take."""
     return Complaint(message=message, status=422, type=kind, param=path)
 
 
@@ -134,19 +134,24 @@ DIALECTS: Mapping[str, Dialect] = {
         known=_CEREBRAS, messages=frozenset({"reasoning"}), is_plain=True, unknown=_cerebras_unknown
     ),
     "mistral": Dialect(
-        known=_MISTRAL, messages=frozenset({"prefix"}), is_curt=True, unknown=_mistral_unknown
+        known=_MISTRAL,
+        messages=frozenset({"prefix"}),
+        refuses_empty_text=True,
+        unknown=_mistral_unknown,
     ),
     "moonshot": Dialect(
-        known=_MOONSHOT, messages=frozenset({"reasoning_content", "partial"}), is_curt=True
+        known=_MOONSHOT,
+        messages=frozenset({"reasoning_content", "partial"}),
+        refuses_empty_text=True,
     ),
-    "deepseek": Dialect(is_plain=True, is_curt=True),
+    "deepseek": Dialect(is_plain=True, refuses_empty_text=True),
     "openrouter": Dialect(roles=(*ROLES, "developer")),
 }
-"""The dialects that we know more of than that they are one."""
+"""The dialects with known differences."""
 
 OTHER = Dialect()
 
 
 def dialect_of(vendor: str) -> Dialect:
-    """Return what is known of *vendor*; of one that nothing is, that it is lenient."""
+    """Return the dialect of *vendor*; an unknown vendor is lenient."""
     return DIALECTS.get(vendor, OTHER)

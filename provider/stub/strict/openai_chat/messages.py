@@ -1,4 +1,4 @@
-"""What Chat Completions refuses of the messages."""
+"""Rules for the messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ..anthropic_words import EMPTY_MARKED, EXTRA, MOST_MARKERS, too_many_marker
 from ..complaint import Complaint
 from ..model_facts import is_magistral, takes_images
 from ..openai_words import invalid, missing, wrong_kind
-from .dialects import MESSAGE, mistral_unread
+from .dialects import MESSAGE, mistral_unreadable
 from .request import ChatRequest
 
 UNREAD = "Failed to deserialize the JSON body into the target type: "
@@ -44,7 +44,7 @@ def has_known_roles(request: ChatRequest) -> Complaint | None:
                 f"Input tag {role!r} found using 'role' does not match any of the expected tags: "
                 f"{tags}"
             )
-            return mistral_unread("union_tag_invalid", f"messages.{index}", why)
+            return mistral_unreadable("union_tag_invalid", f"messages.{index}", why)
         *others, last = map(repr, known)
         message_ = (
             f"Invalid value: {role!r}. Supported values are: {', '.join(others)}, and {last}."
@@ -54,7 +54,7 @@ def has_known_roles(request: ChatRequest) -> Complaint | None:
 
 
 def has_no_unknown_key(request: ChatRequest) -> Complaint | None:
-    """Details of reasoning are OpenRouter's and MiniMax's; the lenient ones refuse no other key."""
+    """Only OpenRouter and MiniMax take reasoning details, which lenient dialects refuse too."""
     takes_details = request.vendor in {"openrouter", "minimax"}
     for index, message in enumerate(request.messages):
         if "reasoning_details" in message and not takes_details:
@@ -116,7 +116,7 @@ def has_parts_of_its_role(request: ChatRequest) -> Complaint | None:
             return Complaint(message=why, param=f"messages[{index}]", code="invalid_value")
         if request.vendor == "mistral":
             why = f"Input tag {part['type']!r} found using 'type' does not match any expected tag"
-            return mistral_unread("union_tag_invalid", f"messages.{index}.content.{place}", why)
+            return mistral_unreadable("union_tag_invalid", f"messages.{index}.content.{place}", why)
         where = f"messages[{index}].content[{place}].type"
         message = f"Invalid value: '{part['type']}'. Supported values are: 'text' and 'refusal'."
         return Complaint(message=message, param=where, code="invalid_value")
@@ -157,7 +157,7 @@ def _unseen(vendor: str, index: int) -> Complaint:
 
 
 def has_known_keys_in_parts(request: ChatRequest) -> Complaint | None:
-    """Cache markers are OpenRouter's, on text, and four at most."""
+    """Cache markers are OpenRouter's: on text only, and four at most."""
     marked = 0
     for index, place, part in request.parts():
         path = f"messages.{index}.content.{place}.cache_control"
@@ -167,13 +167,13 @@ def has_known_keys_in_parts(request: ChatRequest) -> Complaint | None:
             continue
         marked += 1
         if part["type"] != "text":
-            return request.passed_on(Complaint(message=f"{path}: {EXTRA}"))
+            return request.from_upstream(Complaint(message=f"{path}: {EXTRA}"))
         if not part.get("text"):
             where = f"messages.{index}.content.{place}.text"
             why = f"{where}: {EMPTY_MARKED}"
-            return request.passed_on(Complaint(message=why))
+            return request.from_upstream(Complaint(message=why))
     if marked > MOST_MARKERS:
-        return request.passed_on(Complaint(message=too_many_markers(marked)))
+        return request.from_upstream(Complaint(message=too_many_markers(marked)))
     return None
 
 
@@ -192,9 +192,9 @@ def has_something_to_say(request: ChatRequest) -> Complaint | None:
         if message.get("function_call") or message.get("refusal"):
             continue
         content = message.get("content")
-        is_empty = not content if request.dialect.is_curt else content is None
+        is_empty = not content if request.dialect.refuses_empty_text else content is None
         if is_empty:
-            return request.passed_on(_silent(request.vendor, index))
+            return request.from_upstream(_silent(request.vendor, index))
     return None
 
 

@@ -1,4 +1,4 @@
-"""What the dialects of Chat Completions refuse of the reasoning that they get back."""
+"""Rules for the reasoning that comes back in a request."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def keeps_what_kimi_thought(request: ChatRequest) -> Complaint | None:
 
 
 def has_details_of_its_own(request: ChatRequest) -> Complaint | None:
-    """Each must have been issued on this very route."""
+    """Every detail must have been issued on the same route."""
     if request.vendor != "openrouter":
         return None
     for index, message in enumerate(request.messages):
@@ -63,12 +63,12 @@ def has_details_of_its_own(request: ChatRequest) -> Complaint | None:
             why = _forged(request, detail)
             if why is not None:
                 why = f"messages.{index}.content.{place}: {why}"
-                return request.passed_on(Complaint(message=why))
+                return request.from_upstream(Complaint(message=why))
     return None
 
 
 def _merged(details: list[Any]) -> Iterator[Mapping[str, Any]]:
-    """Put the fragments of one text together, as they were streamed."""
+    """Yield the details, with the streamed fragments of one text joined."""
     running: dict[str, Any] | None = None
     for each in details:
         detail = mapping(each)

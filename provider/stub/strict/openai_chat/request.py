@@ -1,4 +1,4 @@
-"""A request in Chat Completions, as the rules about it read it."""
+"""A request in Chat Completions, as its rules read it."""
 
 from __future__ import annotations
 
@@ -26,40 +26,40 @@ class ChatRequest(StrictRequest):
 
     @cached_property
     def is_reasoning(self) -> bool:
-        """It goes to a model of OpenAI's that reasons."""
+        """True if it goes to one of OpenAI's reasoning models."""
         return self.vendor == "openai" and is_openai_reasoning(self.route.model)
 
     @cached_property
     def upstream(self) -> str | None:
-        """Who refuses what OpenRouter passes on; None elsewhere."""
+        """Who refuses what OpenRouter forwards; None for other vendors."""
         if self.vendor != "openrouter":
             return None
         return "Anthropic" if self.is_claude else "OpenAI"
 
     @cached_property
     def is_claude(self) -> bool:
-        """OpenRouter passes it on to Anthropic."""
+        """True if OpenRouter forwards it to Anthropic."""
         is_named = self.route.model.startswith("anthropic/")
         return is_named and plain_name(self.route.model).startswith("claude")
 
     @cached_property
     def is_openai(self) -> bool:
-        """OpenAI itself judges it, or OpenRouter passes it on to OpenAI."""
+        """True if it goes to OpenAI, directly or through OpenRouter."""
         is_behind = self.vendor == "openrouter" and self.route.model.startswith("openai/")
         return is_behind or self.vendor == "openai"
 
     def calls(self) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
-        """Go through all calls of tools."""
+        """Yield all tool calls, with the indices of message and call."""
         for index, message in enumerate(self.messages):
             for place, call in enumerate(listed(message.get("tool_calls"))):
                 yield index, place, mapping(call)
 
     def parts(self) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
-        """Go through all parts of contents that are lists."""
+        """Yield the parts of all contents that are lists, with the indices of message and part."""
         for index, message in enumerate(self.messages):
             for place, part in enumerate(listed(message.get("content"))):
                 yield index, place, mapping(part)
 
-    def passed_on(self, complaint: Complaint) -> Complaint:
-        """Say who complains, where that is not the vendor itself."""
+    def from_upstream(self, complaint: Complaint) -> Complaint:
+        """Return *complaint* with the upstream that makes it, if OpenRouter forwards it."""
         return replace(complaint, upstream=self.upstream)

@@ -1,4 +1,4 @@
-"""What Chat Completions refuses of a request's parameters and of its tools."""
+"""Rules for the parameters of a request and for its tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..anthropic_words import REPEATED_NAME
 from ..complaint import Complaint
 from ..model_facts import is_kimi_thinking
 from ..openai_words import invalid, missing, unsupported, wrong_function, wrong_kind
-from .dialects import mistral_unread
+from .dialects import mistral_unreadable
 from .request import ChatRequest
 
 EMPTY = "empty array. Expected an array with minimum length 1, but got an empty array instead."
@@ -19,7 +19,7 @@ REFUSED_BY_REASONING = ("top_p", "presence_penalty", "frequency_penalty", "logpr
 def has_messages(request: ChatRequest) -> Complaint | None:
     messages = request.body.get("messages")
     if request.vendor == "mistral" and not isinstance(messages, list):
-        return mistral_unread("missing", "messages", "Field required")
+        return mistral_unreadable("missing", "messages", "Field required")
     if messages is None:
         return missing("messages")
     if not isinstance(messages, list):
@@ -102,12 +102,12 @@ def has_functions(request: ChatRequest) -> Complaint | None:
                 tool["function"], f"{where}.function", is_openai=request.is_openai
             )
             if found is not None:
-                return request.passed_on(found)
+                return request.from_upstream(found)
     return None
 
 
 def has_unique_names(request: ChatRequest) -> Complaint | None:
-    """OpenAI itself takes two functions of one name; those that refuse them word it like this."""
+    """OpenAI itself takes two functions of one name; the others refuse them."""
     if request.vendor == "openai":
         return None
     functions = (
@@ -118,8 +118,8 @@ def has_unique_names(request: ChatRequest) -> Complaint | None:
     if not twice:
         return None
     if request.is_claude:
-        return request.passed_on(Complaint(message=REPEATED_NAME))
-    return request.passed_on(Complaint(message=f"function name {twice[0]} is duplicated"))
+        return request.from_upstream(Complaint(message=REPEATED_NAME))
+    return request.from_upstream(Complaint(message=f"function name {twice[0]} is duplicated"))
 
 
 def chooses_among_tools(request: ChatRequest) -> Complaint | None:

@@ -1,4 +1,4 @@
-"""What OpenAI Responses refuses of reasoning, and of what came with it."""
+"""Rules for reasoning items and for the items that came with them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def has_encrypted_content_of_its_own(request: ResponsesRequest) -> Complaint | N
 
 
 def _unreadable(request: ResponsesRequest, item: Mapping[str, Any], index: int) -> Complaint | None:
-    """Complain of reasoning that is not this route's; one without an id is known by its content."""
+    """Return the refusal of reasoning of another route; without an id its content decides."""
     item_id, content = item.get("id"), item.get("encrypted_content")
     if content is None and item_id is None:
         return missing(f"input[{index}].id")
@@ -78,7 +78,7 @@ def _is_followed(request: ResponsesRequest, index: int) -> bool:
 
 
 def has_reasoning_before_what_follows(request: ResponsesRequest) -> Complaint | None:
-    """An item whose id was issued together with reasoning needs that reasoning before it."""
+    """An item that was issued together with reasoning needs that reasoning before it."""
     seen: list[Mapping[str, Any]] = []
     for index, item in enumerate(request.items):
         if request.kind(index) == "reasoning":

@@ -1,4 +1,4 @@
-"""What OpenAI Responses refuses of the items of its input."""
+"""Rules for the items of the input."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ OWN_TOOLS = frozenset(
         *("item_reference", "tool_search_call", "tool_search_output", "additional_tools"),
     }
 )
-"""Items of the provider's own tools: known, and not looked into."""
+"""Items of the provider's own tools: they are known and not checked."""
 
 
 class ItemForm(NamedTuple):
-    """What an item may hold beside its type.
+    """The keys that an item has beside its type.
 
     Args:
-        needs: The keys that must be there.
-        strings: Those of them, and of the others, that are strings.
-        takes: The others.
+        needs: The required keys.
+        strings: The required keys whose values are strings.
+        takes: The optional keys.
     """
 
     needs: tuple[str, ...]
@@ -185,7 +185,7 @@ def has_call_ids_in_form(request: ResponsesRequest) -> Complaint | None:
 
 
 def has_outputs_for_calls(request: ResponsesRequest) -> Complaint | None:
-    """Calls and outputs are told one to one, the call first."""
+    """Every call has one output after it, and every output has one call before it."""
     open_: dict[str, None] = {}
     seen: set[str] = set()
     for index, item in enumerate(request.items):
@@ -196,7 +196,7 @@ def has_outputs_for_calls(request: ResponsesRequest) -> Complaint | None:
             seen.add(call_id)
             open_[call_id] = None
         elif request.kind(index) == "function_call_output":
-            if call_id not in open_ and not (request.continues and call_id not in seen):
+            if call_id not in open_ and not (request.is_continued and call_id not in seen):
                 return _uncalled(call_id)
             open_.pop(call_id, None)
     for call_id in open_:

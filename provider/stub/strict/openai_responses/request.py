@@ -1,4 +1,4 @@
-"""A request in OpenAI Responses, as the rules read it."""
+"""A request in OpenAI Responses, as its rules read it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ResponsesRequest(StrictRequest):
 
     @cached_property
     def items(self) -> list[Mapping[str, Any]]:
-        """All items of the input; a string is one message of the user's, and none of them."""
+        """All items of the input; none if the input is a string."""
         return [mapping(each) for each in listed(self.body.get("input"))]
 
     @property
@@ -26,12 +26,12 @@ class ResponsesRequest(StrictRequest):
         return is_openai_reasoning(self.route.model)
 
     @property
-    def continues(self) -> bool:
-        """More came before than the request holds."""
+    def is_continued(self) -> bool:
+        """True if the conversation began before this request."""
         return any(self.body.get(key) for key in ("previous_response_id", "conversation", "prompt"))
 
     def kind(self, index: int) -> str:
-        """Return the type of item *index*; what has a role and no type is a message."""
+        """Return the type of item *index*; an item with a role and no type is a message."""
         item = self.items[index]
         kind = item.get("type", "message" if "role" in item else None)
         return kind if isinstance(kind, str) else ""

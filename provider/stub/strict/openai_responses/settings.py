@@ -1,4 +1,4 @@
-"""What OpenAI Responses refuses of a request's parameters and of its tools."""
+"""Rules for the parameters of a request and for its tools."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def has_input(request: ResponsesRequest) -> Complaint | None:
     given = request.body.get("input")
     if given is not None and not isinstance(given, str | list):
         return wrong_kind("input", "one of a string or array of objects", given)
-    if given or request.continues:
+    if given or request.is_continued:
         return None
     message = (
         "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be "
