@@ -1,6 +1,6 @@
 """What the strict stub refuses on Anthropic's wire, and what it does not.
 
-Source: the pages named in `provider/strict_anthropic.py`; captures anthropic_400_*.
+Source: the pages named in `provider/stub/strict/anthropic`; captures anthropic_400_*.
 """
 
 from __future__ import annotations

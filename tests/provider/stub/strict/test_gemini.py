@@ -1,6 +1,6 @@
 """What the strict stub refuses on Gemini's wire, and what it does not.
 
-Source: the pages named in `provider/strict_gemini.py`; captures gemini_400_*.
+Source: the pages named in `provider/stub/strict/gemini`; captures gemini_400_*.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the strict stub refuses in OpenAI Responses, and what it does not.
 
-Source: the pages named in `provider/strict_responses.py`; captures openai_400_*.
+Source: the pages named in `provider/stub/strict/openai_responses`; captures openai_400_*.
 """
 
 from __future__ import annotations
