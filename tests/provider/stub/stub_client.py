@@ -1,4 +1,4 @@
-"""A client of the stub, over real sockets, and how its tests read what came."""
+"""A client of the stub over real sockets, and helpers to read what it received."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CALL = {"id": "call_1", "name": "read_file", "input": {"path": "src/a.py"}}
 
 
 def playing(**answers: object) -> Stub:
-    """A stub that plays *answers* on every route of `DIALECTS` alike."""
+    """Return a stub that plays *answers* on every route of `DIALECTS`."""
     return Stub(Scenario.parse({"answers": dict.fromkeys(DIALECTS, answers)}))
 
 
@@ -76,7 +76,7 @@ async def ask(stub: Stub, route: str, *, stream: bool = True) -> httpx.Response:
 async def read_until_it_breaks(
     stub: Stub, route: str, *, stream: bool = True
 ) -> tuple[bytes, httpx.TransportError | None]:
-    """What came of the body, and what broke it off."""
+    """Return the received part of the body, and the error that ended it."""
     came = b""
     async with client(stub) as http:
         try:
@@ -90,13 +90,13 @@ async def read_until_it_breaks(
 
 
 def events(body: bytes) -> list[Any]:
-    """The data of all events; JSON is decoded, `[DONE]` is kept."""
+    """Return the data of all events; JSON is decoded, `[DONE]` is kept."""
     data = [line[6:].rstrip(b"\r") for line in body.split(b"\n") if line.startswith(b"data: ")]
     return [each.decode() if each == b"[DONE]" else json.loads(each) for each in data]
 
 
 def outputs(body: bytes) -> list[str]:
-    """The pieces of text, reasoning and arguments, in the order in which they came."""
+    """Return the pieces of text, reasoning and arguments, in order of arrival."""
     return [piece for event in events(body) for piece in _pieces(event) if piece]
 
 
@@ -125,21 +125,21 @@ def rendered(answer: object, route: str, *, stream: bool = True) -> tuple[bytes,
 
 
 def dialect_of(route: str) -> Dialect:
-    """How the stub answers on *route*, whatever its model."""
+    """Return the dialect in which the stub answers on *route*, for any model."""
     dialects = {Route(known).provider: dialect for known, dialect in DIALECTS.items()}
     return dialects.get(Route(route).provider, "openai-chat")
 
 
 def asked(route: str, *, stream: bool = True) -> StubRequest:
-    """The first request for *route*, as the stub sees it."""
+    """Return the first request for *route*, as the stub sees it."""
     return StubRequest(route=Route(route), dialect=dialect_of(route), is_stream=stream)
 
 
 def decoded(body: bytes, route: str) -> Decoder:
-    """Read *body* with the decoder that reads the real provider.
+    """Return the decoder of the real provider after it has read *body*.
 
     Raises:
-        ProviderError: It is no whole answer.
+        ProviderError: It is not a complete answer.
     """
     dialect = dialect_of(route)
     wire: Wire = "openai-chat" if dialect == "openrouter" else dialect

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 async def exchange(stub: Stub, sent: bytes) -> bytes:
-    """Send bytes on a connection of their own, and read until it is closed."""
+    """Send *sent* on a new connection, and return what comes until it is closed."""
     came = b""
     with anyio.fail_after(60):
         async with await anyio.connect_tcp("127.0.0.1", stub.port) as stream:

@@ -1,4 +1,4 @@
-"""The stub stands apart: nothing that it judges imports it, and it takes no facts from there."""
+"""The stub stands apart: the provider does not import it, and it takes no facts from there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES_AND_WIRES = {("catalog", "catalog"), ("catalog", "vendor")}
 
 
 def _imported(path: Path) -> Iterator[tuple[str, ...]]:
-    """Yield what *path* imports from the package, as path from the folder of the provider."""
+    """Yield the names that *path* imports, as paths from the folder of the provider."""
     here = path.relative_to(ROOT).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -39,7 +39,7 @@ def test_nothing_of_the_provider_imports_the_stub(path: Path) -> None:
 
 @pytest.mark.parametrize("path", INSIDE, ids=_name)
 def test_the_stub_imports_only_shared_types_and_the_names_of_the_catalog(path: Path) -> None:
-    """A module at the root holds types and helpers that every folder shares."""
+    """The modules at the root hold types and helpers that all folders share."""
     strange = [
         each
         for each in _imported(path)

@@ -1,4 +1,4 @@
-"""What a scenario's file may hold, and what it says about what it may not."""
+"""Which scenario files are read, and the errors of those that are not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HERE = "answers['anthropic/x']"
 
 @dataclass(frozen=True)
 class Case:
-    """One answer as a file writes it; *want* is what it means, or what its error says."""
+    """One answer as a file writes it; *want* is the answer that is read, or a part of the error."""
 
     id: str
     answer: object

@@ -1,4 +1,4 @@
-"""Which proofs the stub takes for its own, and which it does not."""
+"""Which signatures the stub accepts as its own."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_proof_survives_the_other_alphabet_of_base64(content: str, route: str)
 
 
 def history(*, steps: int) -> dict[str, Any]:
-    """Take *steps* steps of a turn, each with thinking that is bound to all before it."""
+    """Return a turn of *steps* steps, each with thinking that is bound to all before it."""
     body: dict[str, Any] = {"system": "Be brief.", "tools": [{"name": "ls"}], "messages": [ASKED]}
     for number in range(steps):
         text = f"thought {number}"

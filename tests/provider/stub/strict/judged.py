@@ -1,4 +1,4 @@
-"""How the tests of the strict stub ask it."""
+"""Helpers for the tests of the judge."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Change = Callable[[Body], object]
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: the body that keeps it, how one is made that breaks it, and what is said then.
+    """One rule: a body that keeps it, a change that breaks it, and the message that follows.
 
     Args:
         breaks: Changes the body.
-        says: What the message holds; None where nothing is complained of.
-        make: Makes the body.
-        code: What the complaint has for a code, or else its status.
+        says: A part of the message. None: the changed body is accepted too.
+        make: Returns the body that keeps the rule.
+        code: The complaint's code or its status.
     """
 
     id: str
@@ -55,7 +55,7 @@ def rows(rules: list[Rule]) -> list[ParameterSet]:
 
 
 def check(rule: Rule) -> None:
-    """See that the body is taken as it is, and complained of once it breaks the rule."""
+    """Assert that the body is accepted, and refused once it breaks the rule."""
     body = rule.make()
     broken = deepcopy(body)
     rule.breaks(broken)

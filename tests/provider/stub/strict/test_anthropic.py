@@ -32,7 +32,7 @@ MARK = {"type": "ephemeral"}
 
 
 def looped(route: str = OPUS, **more: Any) -> Body:
-    """A step with thinking and a call, and its result: what goes out within a turn."""
+    """Return the request within a turn: a step with thinking and a call, and its result."""
     body: Body = {
         "model": route.partition("/")[2],
         "max_tokens": 4096,

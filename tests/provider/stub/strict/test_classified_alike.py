@@ -1,4 +1,4 @@
-"""What the strict stub says is read here as what the provider's own refusal is."""
+"""The judge's refusals are classified as the provider's own are."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def looped(route: str = THIRD, **more: Any) -> Body:
 
 
 def finished(route: str = THIRD, **more: Any) -> Body:
-    """The turn is over, and the user speaks again."""
+    """Return the request after a turn, in which the user speaks again."""
     body = looped(route, **more)
     answer = {"text": "", "thoughtSignature": ISSUER.issue(route, ["text", "One file."])}
     body["contents"] += [
@@ -103,7 +103,7 @@ def swapped(body: Body) -> None:
 
 
 def merged(body: Body) -> None:
-    """Put the signature of a text on all of it."""
+    """Join the pieces of a text into the part with its signature."""
     parts = body["contents"][3]["parts"]
     body["contents"][3]["parts"] = [{**parts[2], "text": "One file."}]
 

@@ -209,7 +209,7 @@ def _differences(one: Facts, other: Facts) -> set[str]:
 
 @pytest.mark.parametrize("model", CLAUDES)
 def test_judge_and_encoder_agree_on_a_claude(model: str) -> None:
-    """But for the differences that are known; a row outlives no fault that is mended."""
+    """Except for the differences in its row; a row that no longer differs fails too."""
     found = _differences(_claude_to_the_encoder(model), _claude_to_the_judge(model))
 
     assert found == CLAUDES[model].keys()

@@ -280,7 +280,7 @@ CALLS = [
 
 
 def fragments(body: Body) -> None:
-    """Spell the details as they were streamed."""
+    """Split the details as they were streamed."""
     given = body["messages"][2]["reasoning_details"][0]
     body["messages"][2]["reasoning_details"] = [
         {"type": "reasoning.text", "text": "I ", "index": 0},

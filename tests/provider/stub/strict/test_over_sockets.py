@@ -1,4 +1,4 @@
-"""A strict stub over real sockets: what it issues it takes, and what it refuses costs no answer."""
+"""A strict stub over real sockets: it accepts what it issued, and a refusal uses up no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is sent, the strict stub has an answer: none of its rules breaks on a strange body."""
+"""The judge has an answer to any body: no rule raises on a strange one."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ BODIES = [
 
 
 def tame(wire: Wire, held: dict[str, Any]) -> dict[str, Any]:
-    """Take the keys of *wire* out of *held*, so that its later rules are reached as well."""
+    """Use the keys of *wire* in *held*, so that later rules are reached too."""
     known = {
         "anthropic": ("messages", "system", "tools", "tool_choice", "thinking", "temperature"),
         "openai-chat": ("messages", "tools", "tool_choice", "temperature", "stream_options"),
@@ -111,7 +111,7 @@ def test_no_body_breaks_a_rule(
 
 
 def places(value: Any) -> Iterator[list[str | int]]:
-    """Go through the paths of all that is in *value*."""
+    """Yield the paths of everything in *value*."""
     items: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, dict):
         items = value.items()

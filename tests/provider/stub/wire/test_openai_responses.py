@@ -29,7 +29,7 @@ def played(answer: Mapping[str, object]) -> list[Any]:
 
 
 def as_captured(name: str, **ids: str) -> list[Any]:
-    """The events of a capture, with the ids that the stub issues in place of its own."""
+    """Return the events of a capture, with its ids replaced by those that the stub issues."""
     body = b"".join(load_capture(name).pieces).decode()
     for known, issued in {"resp_TEST": asked(RESPONSES).id("resp_"), **ids}.items():
         body = body.replace(known, issued)
