@@ -179,21 +179,24 @@ def samples_only_where_taken(request: AnthropicRequest) -> Complaint | None:
             "`temperature` and `top_p` cannot both be specified for this model. Please use only "
             "one."
         )
-    for name in given:
-        value = request.body[name]
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return bad(f"{name}: Input should be a valid number")
-        if name == "temperature" and not 0 <= value <= 1:
-            return bad("temperature: range: 0..1")
-        if request.is_thinking and name == "temperature" and value != 1:
-            return bad("`temperature` may only be set to 1 when thinking is enabled.")
-        if request.is_thinking and name == "top_p" and not 0.95 <= value <= 1:
-            return bad(
-                "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
-            )
-        if request.is_thinking and name == "top_k":
-            return bad("`top_k` must be unset when thinking is enabled.")
-    return None
+    wrong = (_wrong_sampling(name, request.body[name], request.is_thinking) for name in given)
+    return next((found for found in wrong if found is not None), None)
+
+
+def _wrong_sampling(name: str, value: object, is_thinking: bool) -> Complaint | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return bad(f"{name}: Input should be a valid number")
+    if name == "temperature" and not 0 <= value <= 1:
+        return bad("temperature: range: 0..1")
+    if not is_thinking:
+        return None
+    if name == "temperature" and value != 1:
+        return bad("`temperature` may only be set to 1 when thinking is enabled.")
+    if name == "top_p" and not 0.95 <= value <= 1:
+        return bad(
+            "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
+        )
+    return bad("`top_k` must be unset when thinking is enabled.") if name == "top_k" else None
 
 
 @first_party

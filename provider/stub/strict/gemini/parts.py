@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....json_value import listed, mapping
 from ..complaint import Complaint
@@ -89,17 +89,24 @@ def has_no_unknown_field_in_contents(request: GeminiRequest) -> Complaint | None
             if name not in {"parts", "role"}:
                 return unknown(name, f"contents[{index}]")
         for place, part in enumerate(request.parts(index)):
-            where = f"contents[{index}].parts[{place}]"
-            for name, value in part.items():
-                if name not in DATA | ASIDE:
-                    return unknown(name, where)
-                if name not in INNER:
-                    continue
-                if not isinstance(value, dict):
-                    return unreadable(f"{where}.{snake(name)}", PART, value)
-                extra = sorted(value.keys() - INNER[name])
-                if extra:
-                    return unknown(extra[0], f"{where}.{snake(name)}")
+            found = _unknown_in_part(part, f"contents[{index}].parts[{place}]")
+            if found is not None:
+                return found
+    return None
+
+
+def _unknown_in_part(part: Mapping[str, Any], where: str) -> Complaint | None:
+    for name, value in part.items():
+        if name not in DATA | ASIDE:
+            return unknown(name, where)
+        if name not in INNER:
+            continue
+        inside = f"{where}.{snake(name)}"
+        if not isinstance(value, dict):
+            return unreadable(inside, PART, value)
+        extra = sorted(value.keys() - INNER[name])
+        if extra:
+            return unknown(extra[0], inside)
     return None
 
 
@@ -146,17 +153,24 @@ def has_parts_with_data(request: GeminiRequest) -> Complaint | None:
 def has_calls_in_form(request: GeminiRequest) -> Complaint | None:
     for index in range(len(request.contents)):
         for place, part in enumerate(request.parts(index)):
-            for key, held in (("functionCall", "args"), ("functionResponse", "response")):
-                if key not in part:
-                    continue
-                where = f"contents[{index}].parts[{place}].{snake(key)}"
-                name, value = part[key].get("name"), part[key].get(held)
-                if not isinstance(name, str) or not name:
-                    return lacking(f"{where}.name", "Name cannot be empty.")
-                if value is None and key == "functionCall":
-                    continue
-                if not isinstance(value, dict):
-                    return unreadable(f"{where}.{held}", STRUCT, value)
+            found = _misformed_call(part, f"contents[{index}].parts[{place}]")
+            if found is not None:
+                return found
+    return None
+
+
+def _misformed_call(part: Mapping[str, Any], where: str) -> Complaint | None:
+    for key, held in (("functionCall", "args"), ("functionResponse", "response")):
+        if key not in part:
+            continue
+        inside = f"{where}.{snake(key)}"
+        name, value = part[key].get("name"), part[key].get(held)
+        if not isinstance(name, str) or not name:
+            return lacking(f"{inside}.name", "Name cannot be empty.")
+        if value is None and key == "functionCall":
+            continue
+        if not isinstance(value, dict):
+            return unreadable(f"{inside}.{held}", STRUCT, value)
     return None
 
 

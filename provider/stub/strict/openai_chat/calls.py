@@ -173,13 +173,13 @@ def _unpaired(request: ChatRequest, each: Exchange) -> Complaint | None:
 
 
 def _unanswered(each: Exchange) -> Complaint | None:
-    open_ = [call_id for call_id in each.called if call_id not in each.answered]
-    if not open_:
+    unanswered = [call_id for call_id in each.called if call_id not in each.answered]
+    if not unanswered:
         return None
     why = (
         "An assistant message with 'tool_calls' must be followed by tool messages responding to "
         "each 'tool_call_id'. The following tool_call_ids did not have response messages: "
-        f"{', '.join(open_)}"
+        f"{', '.join(unanswered)}"
     )
     return Complaint(message=why, param=f"messages.[{each.end}].role")
 

@@ -29,28 +29,25 @@ def has_objects(request: ChatRequest) -> Complaint | None:
 def has_known_roles(request: ChatRequest) -> Complaint | None:
     known = request.dialect.roles
     for index, message in enumerate(request.messages):
-        role = message["role"]
-        if role in known:
-            continue
-        if request.vendor == "deepseek":
-            names = ", ".join(f"`{each}`" for each in known)
-            why = (
-                f"{UNREAD}messages[{index}].role: unknown variant `{role}`, expected one of {names}"
-            )
-            return Complaint(message=why, code="invalid_request_error")
-        if request.vendor == "mistral":
-            tags = ", ".join(map(repr, sorted(known)))
-            why = (
-                f"Input tag {role!r} found using 'role' does not match any of the expected tags: "
-                f"{tags}"
-            )
-            return mistral_unreadable("union_tag_invalid", f"messages.{index}", why)
-        *others, last = map(repr, known)
-        message_ = (
-            f"Invalid value: {role!r}. Supported values are: {', '.join(others)}, and {last}."
-        )
-        return Complaint(message=message_, param=f"messages[{index}].role", code="invalid_value")
+        if message["role"] not in known:
+            return _unknown_role(request.vendor, index, message["role"], known)
     return None
+
+
+def _unknown_role(vendor: str, index: int, role: object, known: tuple[str, ...]) -> Complaint:
+    if vendor == "deepseek":
+        names = ", ".join(f"`{each}`" for each in known)
+        why = f"{UNREAD}messages[{index}].role: unknown variant `{role}`, expected one of {names}"
+        return Complaint(message=why, code="invalid_request_error")
+    if vendor == "mistral":
+        tags = ", ".join(map(repr, sorted(known)))
+        why = (
+            f"Input tag {role!r} found using 'role' does not match any of the expected tags: {tags}"
+        )
+        return mistral_unreadable("union_tag_invalid", f"messages.{index}", why)
+    *others, last = map(repr, known)
+    why = f"Invalid value: {role!r}. Supported values are: {', '.join(others)}, and {last}."
+    return Complaint(message=why, param=f"messages[{index}].role", code="invalid_value")
 
 
 def has_no_unknown_key(request: ChatRequest) -> Complaint | None:

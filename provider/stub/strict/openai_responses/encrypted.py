@@ -32,18 +32,8 @@ def has_encrypted_content_of_its_own(request: ResponsesRequest) -> Complaint | N
 def _unreadable(request: ResponsesRequest, item: Mapping[str, Any], index: int) -> Complaint | None:
     """Return the refusal of reasoning of another route; without an id its content decides."""
     item_id, content = item.get("id"), item.get("encrypted_content")
-    if content is None and item_id is None:
-        return missing(f"input[{index}].id")
     if content is None:
-        if request.body.get("store") is False:
-            why = (
-                f"Item with id '{item_id}' not found. Items are not persisted when `store` is set "
-                "to false. Try again with `store` set to true, or remove this item from your input."
-            )
-            return Complaint(message=why, param="input")
-        if is_own_reasoning(request.issuer, request.route, str(item_id)):
-            return None
-        return Complaint(message=f"Item with id '{item_id}' not found.", param="input", status=404)
+        return missing(f"input[{index}].id") if item_id is None else _unstored(request, item_id)
     is_good = request.issuer.is_own(content, request.route)
     if item_id is not None:
         is_good = request.issuer.verify(content, request.route, item_id) is ProofState.VALID
@@ -54,6 +44,19 @@ def _unreadable(request: ResponsesRequest, item: Mapping[str, Any], index: int) 
         "content could not be decrypted or parsed."
     )
     return Complaint(message=message, code="invalid_encrypted_content")
+
+
+def _unstored(request: ResponsesRequest, item_id: object) -> Complaint | None:
+    """Return the refusal of reasoning that is sent by its id alone, if it is not stored."""
+    if request.body.get("store") is False:
+        why = (
+            f"Item with id '{item_id}' not found. Items are not persisted when `store` is set "
+            "to false. Try again with `store` set to true, or remove this item from your input."
+        )
+        return Complaint(message=why, param="input")
+    if is_own_reasoning(request.issuer, request.route, str(item_id)):
+        return None
+    return Complaint(message=f"Item with id '{item_id}' not found.", param="input", status=404)
 
 
 def has_what_follows_reasoning(request: ResponsesRequest) -> Complaint | None:

@@ -186,7 +186,7 @@ def has_call_ids_in_form(request: ResponsesRequest) -> Complaint | None:
 
 def has_outputs_for_calls(request: ResponsesRequest) -> Complaint | None:
     """Every call has one output after it, and every output has one call before it."""
-    open_: dict[str, None] = {}
+    unanswered: dict[str, None] = {}
     seen: set[str] = set()
     for index, item in enumerate(request.items):
         call_id = string(item.get("call_id"))
@@ -194,12 +194,12 @@ def has_outputs_for_calls(request: ResponsesRequest) -> Complaint | None:
             if call_id in seen:
                 return _uncalled(call_id)
             seen.add(call_id)
-            open_[call_id] = None
+            unanswered[call_id] = None
         elif request.kind(index) == "function_call_output":
-            if call_id not in open_ and not (request.is_continued and call_id not in seen):
+            if call_id not in unanswered and not (request.is_continued and call_id not in seen):
                 return _uncalled(call_id)
-            open_.pop(call_id, None)
-    for call_id in open_:
+            unanswered.pop(call_id, None)
+    for call_id in unanswered:
         message = f"No tool output found for function call {call_id}."
         return Complaint(message=message, param="input")
     return None

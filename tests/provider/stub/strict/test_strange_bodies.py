@@ -85,7 +85,7 @@ BODIES = [
 
 
 def tame(wire: Wire, held: dict[str, Any]) -> dict[str, Any]:
-    """Use the keys of *wire* in *held*, so that later rules are reached too."""
+    """Return *held* without the keys that *wire* does not know, to reach later rules too."""
     known = {
         "anthropic": ("messages", "system", "tools", "tool_choice", "thinking", "temperature"),
         "openai-chat": ("messages", "tools", "tool_choice", "temperature", "stream_options"),
