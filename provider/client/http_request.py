@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..catalog.vendor import vendor_of
 from ..failure import Failure, FailureKind, Stage
-from ..wire.encoders import adapter_of
+from ..wire.registry import encoder_of
 
 if TYPE_CHECKING:
     import httpx
@@ -36,7 +36,7 @@ def missing_key(provider: Provider, secret: Secret) -> Failure | None:
 
 def _named(provider: Provider, key: str | None) -> dict[str, str]:
     """Return the headers of the wire, with the key where *provider* looks for it."""
-    headers = adapter_of(provider.wire).headers(key)
+    headers = encoder_of(provider.wire).headers(key)
     if key is not None and provider.wire == "anthropic" and vendor_of(provider) in _BEARERS:
         del headers["x-api-key"]
         headers["authorization"] = f"Bearer {key}"

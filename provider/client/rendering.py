@@ -9,7 +9,7 @@ from ..handover.cured_target import cured
 from ..handover.handover import hand_over
 from ..handover.target import target_of
 from ..json_value import write_body
-from ..wire.encoders import adapter_of
+from ..wire.registry import encoder_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,14 +46,14 @@ def body_of(
     """Return the body for *route* as JSON's own values, and the request that it makes."""
     target = cured(target_of(provider, route), cures)
     handover = hand_over(conversation, target)
-    adapter = adapter_of(provider.wire)
-    body = adapter.encode(handover)
+    encoder = encoder_of(provider.wire)
+    body = encoder.encode(handover)
     renamed, notes = handover.renamed, handover.notes
     del handover  # as large as the history is long, and the bytes are still to come
     return body, Rendering(
         provider=provider,
         route=route,
-        path=adapter.path(target),
+        path=encoder.path(target),
         content=write_body(body),
         renamed=renamed,
         notes=notes,

@@ -11,7 +11,7 @@ from ..error import ProviderError
 from ..failure import Failure, FailureKind, Stage
 from ..json_value import is_json
 from ..wire import stream_error as verdict
-from ..wire.decoders import DECODERS, parser_of
+from ..wire.registry import decoder_of, parser_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -39,7 +39,7 @@ class Stream:
 
     def __init__(self, provider: Provider, blame: Blame) -> None:
         self.parser = parser_of(provider.wire)
-        self.decoder = DECODERS[provider.wire](provider)
+        self.decoder = decoder_of(provider)
         self.has_output = False
         self.is_whole = False
         self._gap = provider.timeouts.gap

@@ -14,7 +14,7 @@ from ..client.error_response import is_stream, name_refusal
 from ..delta import TextDelta, ToolCallStarted
 from ..error import ConfigError, ProviderError
 from ..json_value import is_json, mapping, read_json, write_json
-from ..wire.decoders import parser_of
+from ..wire.registry import parser_of
 from .http_dump import RawAnswer, refuse_misplaced
 
 if TYPE_CHECKING:

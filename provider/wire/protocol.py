@@ -56,7 +56,7 @@ class Decoder(Protocol):
         """
 
 
-class Adapter(Protocol):
+class Encoder(Protocol):
     """What spells a request in one wire: a module."""
 
     def path(self, target: Target) -> str:

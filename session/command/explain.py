@@ -16,7 +16,7 @@ from ...provider.failure import FailureKind, Stage
 from ...provider.recording.recorded_answer import Outcome, Recorded, read
 from ...provider.route import Route
 from ...provider.secret import masked, without_keys
-from ...provider.wire.decoders import DECODERS
+from ...provider.wire.registry import decoder_of
 from ..event import failure_to_json
 from ..step.decision import Retry, StepState, Stop, Swap, decide
 from ..step.middleware import Sidestep
@@ -56,7 +56,7 @@ def explain(
     middleware = Sidestep.from_env(environ)
     known = middleware.providers
     provider = recorded.spoken_by(known)
-    decoder = DECODERS[provider.wire](provider)
+    decoder = decoder_of(provider)
     outcome = read(recorded, provider, decoder)
     assumed = [*recorded.notes, *_notes(recorded, provider, known)]
     if outcome.failure is None:

@@ -29,8 +29,7 @@ from pydantic_core import from_json
 from sidestep import Client, Route
 from sidestep.provider.catalog.catalog import Provider
 from sidestep.provider.conversation import Conversation, Message, Text
-from sidestep.provider.wire.anthropic import decode as anthropic_wire
-from sidestep.provider.wire.openai_chat import decode as chat_wire
+from sidestep.provider.wire.registry import decoder_of
 from sidestep.provider.wire.sse import SseParser
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -40,8 +39,7 @@ from tests.bench.sample import Wire, events
 DELTAS = 20_000
 BLOCK = 65_536
 LOOP_LIMIT, PEER_LIMIT = 1.5, 0.5
-SDKS = {"openai-chat": "openai SDK", "anthropic": "anthropic SDK"}
-ADAPTERS: dict[Wire, Any] = {"openai-chat": chat_wire, "anthropic": anthropic_wire}
+SDKS: dict[Wire, str] = {"openai-chat": "openai SDK", "anthropic": "anthropic SDK"}
 ASKED: dict[str, Any] = {
     "model": "m",
     "max_tokens": 4096,
@@ -68,7 +66,7 @@ def bare(blocks: Blocks) -> int:
 
 def to_events(blocks: Blocks, wire: Wire) -> int:
     """Run our parser and decoder."""
-    parser, decoder = SseParser(), ADAPTERS[wire].Decoder(provider(wire))
+    parser, decoder = SseParser(), decoder_of(provider(wire))
     count = 0
     for block in blocks:
         for name, data in parser.feed(block):
@@ -190,7 +188,7 @@ def measure(rounds: int) -> list[Row]:
     """Compare both wires, in both chunkings."""
     compared: list[Row] = []
     with asyncio.Runner() as runner:
-        for wire in ADAPTERS:
+        for wire in SDKS:
             whole = events(wire, deltas=DELTAS)
             body = b"".join(whole)
             chunkings = {

@@ -95,7 +95,7 @@ class _Block:
         return (ToolCallEnded(self.id, self.name, self.input),)
 
 
-class Decoder(BaseDecoder):
+class AnthropicDecoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
     def __init__(self, provider: Provider) -> None:

@@ -61,7 +61,7 @@ class _Call:
         return ToolCall(self.id, self.name, self.input, signature=self.signature)
 
 
-class Decoder(BaseDecoder):
+class GeminiDecoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
     def __init__(self, provider: Provider) -> None:

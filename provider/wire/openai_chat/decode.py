@@ -72,7 +72,7 @@ class _Details:
         return {**fields, name: text} if name and (text or name in fields) else dict(fields)
 
 
-class Decoder(BaseDecoder):
+class ChatDecoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
     def __init__(self, provider: Provider) -> None:

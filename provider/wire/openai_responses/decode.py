@@ -40,7 +40,7 @@ _OWNERS = {
 """The type of the item that an event goes on with."""
 
 
-class Decoder(BaseDecoder):
+class ResponsesDecoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
     def __init__(self, provider: Provider) -> None:

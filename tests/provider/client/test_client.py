@@ -17,7 +17,7 @@ from sidestep.provider.conversation import Conversation, Message, Reasoning, Tex
 from sidestep.provider.failure import Stage
 from sidestep.provider.recording.recorded_answer import Recorded
 from sidestep.provider.recording.recorded_answer import read as read_recorded
-from sidestep.provider.wire.decoders import DECODERS
+from sidestep.provider.wire.registry import decoder_of
 from sidestep.provider.wire_name import WIRES
 
 if TYPE_CHECKING:
@@ -479,7 +479,7 @@ class TestRefusal:
         except ProviderError as error:
             failure = error.failure
         recorded = Recorded(provider="gemini", status=200, headers=headers, blocks=(body,))
-        told = read_recorded(recorded, gemini, DECODERS["gemini"](gemini)).failure
+        told = read_recorded(recorded, gemini, decoder_of(gemini)).failure
 
         assert (failure and failure.kind) == kind
         assert (told and told.kind) == kind

@@ -14,7 +14,7 @@ from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.script import script_of
 from sidestep.provider.stub.server import Stub
 from sidestep.provider.stub.wire.base import StubRequest
-from sidestep.provider.wire.decoders import DECODERS, parser_of
+from sidestep.provider.wire.registry import decoder_of, parser_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,7 +143,7 @@ def decoded(body: bytes, route: str) -> Decoder:
     """
     dialect = dialect_of(route)
     wire: Wire = "openai-chat" if dialect == "openrouter" else dialect
-    decoder = DECODERS[wire](Provider(Route(route).provider, wire, "http://stub", None))
+    decoder = decoder_of(Provider(Route(route).provider, wire, "http://stub", None))
     parser = parser_of(wire)
     for name, data in [*parser.feed(body), *parser.flush()]:
         decoder.decode(data, name)

@@ -14,8 +14,7 @@ from sidestep import ProviderError, Route, TextDelta, ToolCallStarted
 from sidestep.provider.catalog.catalog import Provider
 from sidestep.provider.client.client import Client
 from sidestep.provider.conversation import Part, Reasoning, Text, ToolCall
-from sidestep.provider.wire.decoders import DECODERS, parser_of
-from sidestep.provider.wire.encoders import adapter_of
+from sidestep.provider.wire.registry import decoder_of, encoder_of, parser_of
 from sidestep.provider.wire_name import WIRES, Wire
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ BODIES = st.sampled_from(STREAMS)
 def read(capture: dict[str, Any], cuts: list[int]) -> tuple[Decoder, list[Delta], Failure | None]:
     """Read a capture whose body comes in the blocks that *cuts* leave."""
     wire: Wire = capture["provider"]
-    decoder, parser = DECODERS[wire](Provider(wire, wire, "http://h", None)), parser_of(wire)
+    decoder, parser = decoder_of(Provider(wire, wire, "http://h", None)), parser_of(wire)
     body = capture["body"].encode()
     ends = [*sorted(cuts), len(body)]
     deltas: list[Delta] = []
@@ -146,6 +145,6 @@ def client(wire: Wire) -> Client:
 
 @pytest.mark.parametrize("wire", WIRES)
 def test_every_wire_is_read_and_asked_in(wire: Wire) -> None:
-    assert wire in DECODERS
-    assert callable(adapter_of(wire).encode)
+    assert decoder_of(Provider(wire, wire, "http://h", None)).parts == []
+    assert callable(encoder_of(wire).encode)
     assert client(wire).serves(Route("x/m"))

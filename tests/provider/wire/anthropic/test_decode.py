@@ -18,7 +18,7 @@ from sidestep import (
 from sidestep.provider.catalog.catalog import catalog
 from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
 from sidestep.provider.failure import Stage
-from sidestep.provider.wire.anthropic.decode import Decoder
+from sidestep.provider.wire.anthropic.decode import AnthropicDecoder
 
 if TYPE_CHECKING:
     from sidestep.provider.delta import Delta
@@ -70,11 +70,11 @@ THINKING = [
 ]
 
 
-def decoder() -> Decoder:
-    return Decoder(catalog()["anthropic"])
+def decoder() -> AnthropicDecoder:
+    return AnthropicDecoder(catalog()["anthropic"])
 
 
-def read(reader: Decoder, events: list[Event]) -> list[Delta]:
+def read(reader: AnthropicDecoder, events: list[Event]) -> list[Delta]:
     return [delta for event in events for delta in reader.decode(json.dumps(event).encode())]
 
 

@@ -18,7 +18,7 @@ from sidestep import (
 from sidestep.provider.catalog.catalog import Provider
 from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
 from sidestep.provider.failure import Stage
-from sidestep.provider.wire.gemini.decode import Decoder
+from sidestep.provider.wire.gemini.decode import GeminiDecoder
 
 if TYPE_CHECKING:
     from sidestep.provider.delta import Delta
@@ -58,11 +58,11 @@ def blocked(reason: str, **feedback: Any) -> Event:
 STOP = chunk(text(""), finish="STOP")
 
 
-def decoder() -> Decoder:
-    return Decoder(Provider("gemini", "gemini", "http://h", None))
+def decoder() -> GeminiDecoder:
+    return GeminiDecoder(Provider("gemini", "gemini", "http://h", None))
 
 
-def read(reader: Decoder, events: list[Event]) -> list[Delta]:
+def read(reader: GeminiDecoder, events: list[Event]) -> list[Delta]:
     return [delta for event in events for delta in reader.decode(json.dumps(event).encode())]
 
 

@@ -18,7 +18,7 @@ from sidestep import (
 from sidestep.provider.catalog.catalog import Provider, catalog
 from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
 from sidestep.provider.failure import Stage
-from sidestep.provider.wire.openai_chat.decode import Decoder
+from sidestep.provider.wire.openai_chat.decode import ChatDecoder
 
 if TYPE_CHECKING:
     from sidestep.provider.delta import Delta
@@ -42,11 +42,11 @@ def calls(*fragments: Event) -> Event:
     return chunk(tool_calls=list(fragments))
 
 
-def decoder(provider: str = "openrouter") -> Decoder:
-    return Decoder(catalog()[provider])
+def decoder(provider: str = "openrouter") -> ChatDecoder:
+    return ChatDecoder(catalog()[provider])
 
 
-def read(reader: Decoder, events: list[Event]) -> list[Delta]:
+def read(reader: ChatDecoder, events: list[Event]) -> list[Delta]:
     return [delta for event in events for delta in reader.decode(json.dumps(event).encode())]
 
 
@@ -478,7 +478,7 @@ TAGGED = [chunk(role="", content="<thi"), chunk(content="nk>\nHm"), chunk(conten
 
 @pytest.mark.parametrize("provider", [MINIMAX, BY_ADDRESS], ids=["by name", "by address"])
 def test_thinking_in_a_tag_is_no_text(provider: Provider) -> None:
-    reader = Decoder(provider)
+    reader = ChatDecoder(provider)
 
     deltas = read(reader, [*TAGGED, chunk(content="a"), chunk(content="b"), chunk("stop")])
 
@@ -511,7 +511,7 @@ TAGGED_ENDS = [
 def test_all_that_was_held_back_for_a_tag_is_told(
     events: list[Event], parts: list[Reasoning | Text]
 ) -> None:
-    reader = Decoder(MINIMAX)
+    reader = ChatDecoder(MINIMAX)
 
     deltas = read(reader, events)
 
@@ -605,7 +605,7 @@ def test_the_end_is_judged(events: list[Event], kind: str | None, is_clean: bool
 )
 def test_a_gemini_may_say_in_its_own_words_why_it_failed(word: str, kind: FailureKind) -> None:
     url = "https://generativelanguage.googleapis.com/v1beta/openai"
-    reader = Decoder(Provider("mine", "openai-chat", url, None))
+    reader = ChatDecoder(Provider("mine", "openai-chat", url, None))
     read(reader, [chunk(word, content="a")])
 
     with pytest.raises(ProviderError) as caught:
@@ -630,7 +630,7 @@ def test_content_after_the_reason_for_the_end_is_kept() -> None:
     ],
 )
 def test_done_alone_proves_nothing(base_url: str) -> None:
-    reader = Decoder(Provider("my-server", "openai-chat", base_url, None))
+    reader = ChatDecoder(Provider("my-server", "openai-chat", base_url, None))
     read(reader, [chunk(reasoning="Hm"), chunk(content="a")])
 
     assert reader.decode(b"[DONE]") == ()

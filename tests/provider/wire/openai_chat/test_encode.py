@@ -23,7 +23,7 @@ from sidestep.provider.conversation import (
 )
 from sidestep.provider.handover.handover import hand_over
 from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target, target_of
-from sidestep.provider.wire.openai_chat.decode import Decoder
+from sidestep.provider.wire.openai_chat.decode import ChatDecoder
 from sidestep.provider.wire.openai_chat.encode import BRIDGE, encode, headers, path
 
 if TYPE_CHECKING:
@@ -425,7 +425,7 @@ def test_an_answer_that_holds_but_thinking_is_left_out() -> None:
 
 
 def test_reasoning_that_was_read_goes_back_the_same() -> None:
-    decoder = Decoder(PROVIDERS["deepseek"])
+    decoder = ChatDecoder(PROVIDERS["deepseek"])
     for delta in ({"reasoning_content": "Hm", "content": None}, {"content": "a"}):
         decoder.decode(json.dumps({"choices": [{"delta": delta}]}).encode())
     decoder.decode(b'{"choices":[{"delta":{},"finish_reason":"stop"}]}')
@@ -787,7 +787,7 @@ def test_half_a_character_in_arguments_does_no_harm() -> None:
 @pytest.mark.parametrize("cut", range(1, 32))
 def test_what_minimax_thinks_in_a_tag_goes_back_in_it(cut: int) -> None:
     content = "<think>\nHm <b>.\n</think>\n\nYes"
-    decoder = Decoder(PROVIDERS["minimax"])
+    decoder = ChatDecoder(PROVIDERS["minimax"])
     deltas: list[Delta] = []
     for piece in (content[:cut], content[cut:]):
         event = {"choices": [{"delta": {"role": "", "content": piece}}]}

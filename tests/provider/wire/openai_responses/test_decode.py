@@ -18,7 +18,7 @@ from sidestep import (
 from sidestep.provider.catalog.catalog import Provider
 from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
 from sidestep.provider.failure import Stage
-from sidestep.provider.wire.openai_responses.decode import Decoder
+from sidestep.provider.wire.openai_responses.decode import ResponsesDecoder
 
 if TYPE_CHECKING:
     from sidestep.provider.delta import Delta
@@ -88,11 +88,11 @@ CALL = [
 ]
 
 
-def decoder() -> Decoder:
-    return Decoder(Provider("openai", "openai-responses", "http://h", None))
+def decoder() -> ResponsesDecoder:
+    return ResponsesDecoder(Provider("openai", "openai-responses", "http://h", None))
 
 
-def read(reader: Decoder, events: list[Event]) -> list[Delta]:
+def read(reader: ResponsesDecoder, events: list[Event]) -> list[Delta]:
     return [delta for event in events for delta in reader.decode(json.dumps(event).encode())]
 
 
