@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from .failure import FailureKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from .classify.report import Report
-
 
 PREFIX = 1_000
 """Characters of a message that a pattern sees."""
@@ -20,6 +17,18 @@ PREFIX = 1_000
 
 ANY = "*"
 """Stands for whatever an error says under a name, as long as it says something."""
+
+
+class ErrorWords(Protocol):
+    """The words of an error as a `Fact` reads them; a `Report` has them."""
+
+    @property
+    def message(self) -> str:
+        """The error's message."""
+
+    @property
+    def words(self) -> Mapping[str, tuple[str, ...]]:
+        """Its types, codes and the like, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +52,7 @@ class Fact:
     is_capacity: bool = False
     is_own: bool = False
 
-    def fits(self, report: Report) -> bool:
+    def fits(self, report: ErrorWords) -> bool:
         """Say whether an error that holds *report* says this."""
         for name, words in self.given.items():
             said = report.words.get(name, ())
@@ -54,7 +63,7 @@ class Fact:
                 return False
         return self.text is None or _begins(self.text, report.message)
 
-    def because(self, report: Report) -> str:
+    def because(self, report: ErrorWords) -> str:
         """Say in words what of *report* it was that decided."""
         said = []
         for name in (*self.given, *self.seen):

@@ -1,22 +1,26 @@
-"""Which tables of facts hold for whom; each is read from its file when first asked for."""
+"""Which tables of facts apply to a provider.
+
+A table is imported when it is first used. Every import is a plain statement, so that programs which
+bundle Python, such as PyInstaller, find the modules.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from ..catalog.vendor import vendor_named, vendor_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ..catalog.catalog import Provider
     from ..fact import Facts
     from ..wire_name import Wire
 
-# Those that serve Claude as well, and pass on its errors as they are.
-_HOSTS = frozenset({"azure", "google", "google vertex", "amazon bedrock"})
+_HOSTS_OF_CLAUDE = frozenset({"azure", "google", "google vertex", "amazon bedrock"})
+"""Upstreams that also host Claude and pass on Anthropic's errors unchanged."""
 
 # The names by which aggregators call the provider behind them.
 _UPSTREAM: Mapping[str, str] = MappingProxyType(
@@ -48,64 +52,132 @@ def tables_of_upstream(name: str, wire: Wire) -> tuple[Facts, ...]:
     """Return what is known of the provider that an aggregator calls *name*."""
     plain = name.casefold().strip()
     tables = _tables(_UPSTREAM.get(plain, plain), wire)
-    return (*tables, _of_wire("anthropic")) if plain in _HOSTS else tables
+    return (*tables, _anthropic()) if plain in _HOSTS_OF_CLAUDE else tables
 
 
 @cache
-def _tables(name: str, wire: Wire) -> tuple[Facts, ...]:
-    own = _of_provider(name)
+def _tables(vendor: str, wire: Wire) -> tuple[Facts, ...]:
+    own = _of_vendor(vendor)
     if own is None and wire in {"openai-chat", "openai-responses"}:
-        from .facts.generic import GENERIC
-
-        own = GENERIC
+        own = _generic()
     shared = _of_wire(wire)
     return (shared,) if own is None or own is shared else (own, shared)
 
 
-# Each import below is a statement because tools that freeze an application read those.
+def _of_vendor(vendor: str) -> Facts | None:
+    """Return the table of *vendor*; None if it has none."""
+    table = _TABLES.get(vendor)
+    return None if table is None else table()
 
 
 def _of_wire(wire: Wire) -> Facts:
-    """Return what holds for whoever speaks *wire*."""
+    """Return the table that holds for everyone who speaks *wire*."""
     match wire:
         case "anthropic":
-            from .facts.anthropic import ANTHROPIC as TABLE
+            return _anthropic()
         case "openai-chat" | "openai-responses":
-            from .facts.openai import CHAT as TABLE
+            return _chat()
         case "gemini":
-            from .facts.gemini import GEMINI as TABLE
-        case _:
-            assert_never(wire)
-    return TABLE
+            return _gemini()
 
 
-def _of_provider(name: str) -> Facts | None:
-    """Return what is known of the provider called *name*; None if it has no table."""
-    match name:
-        case "anthropic":
-            from .facts.anthropic import ANTHROPIC as TABLE
-        case "openai":
-            from .facts.openai import OPENAI as TABLE
-        case "openrouter":
-            from .facts.openrouter import OPENROUTER as TABLE
-        case "gemini":
-            from .facts.gemini import GEMINI as TABLE
-        case "groq":
-            from .facts.chat_vendors import GROQ as TABLE
-        case "cerebras":
-            from .facts.chat_vendors import CEREBRAS as TABLE
-        case "mistral":
-            from .facts.chat_vendors import MISTRAL as TABLE
-        case "deepseek":
-            from .facts.chat_vendors import DEEPSEEK as TABLE
-        case "moonshot":
-            from .facts.chat_vendors import MOONSHOT as TABLE
-        case "zai":
-            from .facts.zai import ZAI as TABLE
-        case "minimax":
-            from .facts.minimax import MINIMAX as TABLE
-        case "bedrock":
-            from .facts.bedrock import BEDROCK as TABLE
-        case _:
-            return None
-    return TABLE
+def _anthropic() -> Facts:
+    from .facts.anthropic import ANTHROPIC
+
+    return ANTHROPIC
+
+
+def _openai() -> Facts:
+    from .facts.openai import OPENAI
+
+    return OPENAI
+
+
+def _chat() -> Facts:
+    from .facts.openai import CHAT
+
+    return CHAT
+
+
+def _openrouter() -> Facts:
+    from .facts.openrouter import OPENROUTER
+
+    return OPENROUTER
+
+
+def _gemini() -> Facts:
+    from .facts.gemini import GEMINI
+
+    return GEMINI
+
+
+def _groq() -> Facts:
+    from .facts.chat_vendors import GROQ
+
+    return GROQ
+
+
+def _cerebras() -> Facts:
+    from .facts.chat_vendors import CEREBRAS
+
+    return CEREBRAS
+
+
+def _mistral() -> Facts:
+    from .facts.chat_vendors import MISTRAL
+
+    return MISTRAL
+
+
+def _deepseek() -> Facts:
+    from .facts.chat_vendors import DEEPSEEK
+
+    return DEEPSEEK
+
+
+def _moonshot() -> Facts:
+    from .facts.chat_vendors import MOONSHOT
+
+    return MOONSHOT
+
+
+def _zai() -> Facts:
+    from .facts.zai import ZAI
+
+    return ZAI
+
+
+def _minimax() -> Facts:
+    from .facts.minimax import MINIMAX
+
+    return MINIMAX
+
+
+def _bedrock() -> Facts:
+    from .facts.bedrock import BEDROCK
+
+    return BEDROCK
+
+
+def _generic() -> Facts:
+    from .facts.generic import GENERIC
+
+    return GENERIC
+
+
+_TABLES: Mapping[str, Callable[[], Facts]] = MappingProxyType(
+    {
+        "anthropic": _anthropic,
+        "openai": _openai,
+        "openrouter": _openrouter,
+        "gemini": _gemini,
+        "groq": _groq,
+        "cerebras": _cerebras,
+        "mistral": _mistral,
+        "deepseek": _deepseek,
+        "moonshot": _moonshot,
+        "zai": _zai,
+        "minimax": _minimax,
+        "bedrock": _bedrock,
+    }
+)
