@@ -1,9 +1,16 @@
-"""What all settings have in common, whatever they set."""
+"""What all settings models share: how they are read, and the error for a wrong value."""
 
 from __future__ import annotations
 
-from pydantic import ConfigDict
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
+
+from .error import ConfigError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 SETTINGS = ConfigDict(
     strict=True,
@@ -15,3 +22,60 @@ SETTINGS = ConfigDict(
     defer_build=True,  # most programs import us without ever configuring a provider
 )
 """For settings in camelCase or snake_case; what none of them is, is refused."""
+
+
+def config_error(error: ValidationError, *, where: str, model: type[BaseModel]) -> ConfigError:
+    """Say in one line where a setting is wrong, its value, and what to write instead.
+
+    Strings are not repeated, for one of them may be a key.
+
+    Args:
+        model: What the settings were checked against; a part of a path that none of its fields
+            has is taken as the key of a mapping.
+    """
+    first = error.errors(include_url=False)[0]
+    path, owner = _path(where, first["loc"], model)
+    if first["type"] == "extra_forbidden":
+        if known := owner.model_fields.get(str(first["loc"][-1])):
+            other = f"`{known.alias}` is there as well"
+            return ConfigError(f"{path} is written in two spellings, {other}: keep one of them")
+        names = ", ".join(str(field.alias) for field in owner.model_fields.values())
+        return ConfigError(f"{path} is not a setting: use one of {names}")
+    if first["type"] == "missing":
+        return ConfigError(f"{path} is missing: write it")
+    if first["type"] == "model_type":
+        return ConfigError(f"{path} must be a table of settings, got {_shown(first['input'])}")
+    problem = first["msg"].removeprefix("Value error, ")
+    problem = problem[:1].lower() + problem[1:]
+    return ConfigError(f"{path} is wrong, got {_shown(first['input'])}: {problem}")
+
+
+def _path(
+    where: str, loc: tuple[int | str, ...], model: type[BaseModel]
+) -> tuple[str, type[BaseModel]]:
+    """Write *loc* as one would index it, and find the model that its last step is in."""
+    owner = model
+    for step in loc:
+        fields = {field.alias: field for field in model.model_fields.values()}
+        owner = model
+        if isinstance(step, str) and step in fields:
+            where += f".{step}"
+            model = _model_in(fields[step].annotation) or model
+        elif isinstance(step, str) and step is loc[-1] and len(loc) > 1:
+            where += f".{step}"
+        else:
+            where += f"[{step!r}]"
+    return where, owner
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    for inner in (annotation, *get_args(annotation)):
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            return inner
+    return None
+
+
+def _shown(value: object) -> str:
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)
+    return "a string" if isinstance(value, str) else f"a {type(value).__name__}"

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .catalog import Provider
+    from .provider import Provider
 
 VENDORS = frozenset(
     {

@@ -21,7 +21,7 @@ from .retry_after import read_wait
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..cure import Cure
     from ..fact import Fact, Facts
     from ..route import Route

@@ -20,7 +20,7 @@ from .exception_response import Asked, is_named, peek, roots_of, worded
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..route import Route
 
 _DEEPEST = 16  # links of a chain of causes that are followed

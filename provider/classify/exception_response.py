@@ -19,7 +19,7 @@ from .classify import classify_error_object, classify_response, has_error_object
 from .exception_names import PROVIDER_OF_SDK
 
 if TYPE_CHECKING:
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..failure import Failure
     from ..route import Route
     from ..wire_name import Wire

@@ -18,7 +18,7 @@ from .fact_tables import tables_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..wire_name import Wire
     from .report import Report
 

@@ -15,7 +15,7 @@ from ..catalog.vendor import vendor_named, vendor_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..fact import Facts
     from ..wire_name import Wire
 

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Self
 
-from ..catalog.catalog import Provider, catalog, providers_from_env
+from ..catalog.catalog import catalog, providers_from_env
+from ..catalog.provider import Provider
 from ..conversation import Conversation
 from ..cure import Cure
 from ..error import ConfigError

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..wire_name import Wire
 
 _PATIENCE = 5.0

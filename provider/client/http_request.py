@@ -11,7 +11,7 @@ from ..wire.registry import encoder_of
 if TYPE_CHECKING:
     import httpx
 
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..secret import Secret
     from .rendering import Rendering
 

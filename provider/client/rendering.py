@@ -14,10 +14,10 @@ from ..wire.registry import encoder_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..conversation import Conversation
     from ..cure import Cure
-    from ..handover.handover import Note
+    from ..handover.note import Note
     from ..route import Route
 
 

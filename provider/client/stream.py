@@ -16,7 +16,7 @@ from ..wire.registry import decoder_of, parser_of
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..delta import Delta
     from .attempt_errors import Blame
     from .idle_timer import Watch

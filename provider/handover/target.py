@@ -22,8 +22,8 @@ from .tool_name import ANTHROPIC_NAMES, GEMINI_NAMES, OPENAI_NAMES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..catalog.catalog import Provider
     from ..catalog.model import Thinking
+    from ..catalog.provider import Provider
     from ..route import Route
     from ..wire_name import Wire
     from .tool_id import IdForm

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..catalog.catalog import Provider
+from ..catalog.provider import Provider
 from ..catalog.vendor import vendor_named, vendor_of
 from ..client.error_response import is_stream, name_refusal
 from ..delta import TextDelta, ToolCallStarted

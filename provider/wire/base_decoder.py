@@ -9,7 +9,7 @@ from ..json_value import read_json
 from . import stream_error as verdict
 
 if TYPE_CHECKING:
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
 
 
 class BaseDecoder:

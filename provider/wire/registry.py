@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .sse import SseParser
 
 if TYPE_CHECKING:
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..wire_name import Wire
     from .gemini.json_events import RawJsonParser
     from .protocol import Decoder, Encoder

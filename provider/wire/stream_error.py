@@ -9,7 +9,7 @@ from ..error import ProviderError
 from ..failure import Failure, FailureKind, Stage
 
 if TYPE_CHECKING:
-    from ..catalog.catalog import Provider
+    from ..catalog.provider import Provider
     from ..wire_name import Wire
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ...provider.catalog.catalog import Provider
+    from ...provider.catalog.provider import Provider
     from ..plan.config import FallbackConfig
     from ..plan.plan import Plan, RouteOptions
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ...provider.catalog.catalog import Provider
+    from ...provider.catalog.provider import Provider
     from ...provider.failure import Failure
     from ...provider.wire.protocol import Decoder
     from ..plan.config import FallbackConfig

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ...provider.conversation import Conversation
-    from ...provider.handover.handover import Note
+    from ...provider.handover.note import Note
     from ...provider.route import Route
 
 

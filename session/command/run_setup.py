@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
-    from ...provider.catalog.catalog import Provider
+    from ...provider.catalog.provider import Provider
     from ..store.store import Store
     from ..tool.tool import Tool
 

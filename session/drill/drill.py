@@ -16,12 +16,12 @@ import httpx
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from ...provider.catalog.catalog import config_error
 from ...provider.client.client import Client
 from ...provider.conversation import Effort
 from ...provider.error import ConfigError
 from ...provider.package_data import package_data
 from ...provider.route import Route
+from ...provider.settings import config_error
 from ...provider.stub.scenario import Scenario
 from ...provider.stub.server import Stub
 from ..plan.config import parse_config

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...provider.catalog.catalog import Provider, catalog
+from ...provider.catalog.catalog import catalog
+from ...provider.catalog.provider import Provider
 from ...provider.error import ConfigError
 from ...provider.route import Route
 from .chain_entry import entry_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...provider.catalog.catalog import Provider
+from ...provider.catalog.provider import Provider
 from ...provider.route import Route
 from .needs import Needs
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import from_json
 
-from ...provider.catalog.catalog import ProviderSettings, provider_settings
+from ...provider.catalog.settings import ProviderSettings, provider_settings
 from ...provider.error import ConfigError
 from ...provider.route import Route
 from ...provider.secret import masked

@@ -20,7 +20,7 @@ from .variable_expansion import expand, unset
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from ...provider.catalog.catalog import Provider
+    from ...provider.catalog.provider import Provider
     from .needs import Needs
 
 

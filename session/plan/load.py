@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
-from ...provider.catalog.catalog import Provider, catalog, providers_from_env
+from ...provider.catalog.catalog import catalog, providers_from_env
+from ...provider.catalog.provider import Provider
 from ...provider.env_value import decoded
 from ...provider.error import ConfigError
 from .config import FallbackConfig, parse_config

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ...provider.catalog.catalog import catalog, provider_settings
+from ...provider.catalog.catalog import catalog
+from ...provider.catalog.settings import provider_settings
 from ...provider.error import ConfigError
 from ...provider.route import Route
 from ...provider.secret import masked
@@ -19,7 +20,7 @@ from .plan import Plan
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ...provider.catalog.catalog import Provider
+    from ...provider.catalog.provider import Provider
     from .config import FallbackConfig
     from .numbered_variables import Written
 

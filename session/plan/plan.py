@@ -13,7 +13,7 @@ from .sibling_map import reachable
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from ...provider.catalog.catalog import Provider
+    from ...provider.catalog.provider import Provider
     from ...provider.failure import FailureKind
     from .config import FallbackConfig
     from .config_warning import ConfigWarning

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from ...provider.catalog.catalog import CAPABILITIES, config_error
+from ...provider.catalog.provider import CAPABILITIES
 from ...provider.env_value import decoded
 from ...provider.error import ConfigError
 from ...provider.failure import FailureKind
+from ...provider.settings import config_error
 from .chain_entry import entry_at
 from .config import bare_config
 from .config_warning import ConfigWarning
@@ -20,7 +21,7 @@ from .rules_schema import RulesFile
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ...provider.catalog.catalog import Provider
+    from ...provider.catalog.provider import Provider
     from ...provider.route import Route
     from .chain_entry import ChainEntry
     from .config import FallbackConfig

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_validator
 from pydantic.alias_generators import to_snake
 
-from ...provider.catalog.catalog import CAPABILITIES
+from ...provider.catalog.provider import CAPABILITIES
 from ...provider.route import Route
 from ...provider.settings import SETTINGS
 from .config import Count, Factor

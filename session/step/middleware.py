@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Self
 
-from ...provider.catalog.catalog import Provider
+from ...provider.catalog.provider import Provider
 from ...provider.classify.exception import classify_exception
 from ...provider.error import ConfigError, ProviderError
 from ...provider.failure import Failure, FailureKind

@@ -28,7 +28,7 @@ import httpx2
 import openai
 
 from sidestep import Client, FallbackConfig, Session, Sidestep
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Conversation, Message, Settings, Text
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

@@ -27,7 +27,7 @@ from httpx_sse import EventSource
 from pydantic_core import from_json
 
 from sidestep import Client, Route
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Conversation, Message, Text
 from sidestep.provider.wire.registry import decoder_of
 from sidestep.provider.wire.sse import SseParser

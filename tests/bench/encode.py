@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import httpx
 
 from sidestep import Client, MemoryStore, RetryPolicy, Route, Session, Sidestep
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.client.rendering import Rendering, body_of, render
 from sidestep.provider.conversation import (
     Conversation,

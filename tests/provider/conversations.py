@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from hypothesis import strategies as st
 
 from sidestep import Route
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import (
     Conversation,
     Effort,

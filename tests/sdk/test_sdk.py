@@ -12,7 +12,9 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 from sidestep import Client, ProviderError, Route, Sidestep
-from sidestep.provider.catalog.catalog import Provider, Timeouts, catalog, provider_settings
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import Provider, Timeouts
+from sidestep.provider.catalog.settings import provider_settings
 from sidestep.provider.classify.exception import classify_exception
 from sidestep.provider.conversation import Conversation, Message, Text
 from sidestep.provider.failure import Failure

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from pydantic import ValidationError
 
 from sidestep import Route
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.catalog.vendor import vendor_of
 from sidestep.provider.client.rendering import render
 from sidestep.provider.client.token_count import question_of

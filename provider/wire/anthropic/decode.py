@@ -25,7 +25,7 @@ from ..seen_calls import ToldCalls
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...catalog.catalog import Provider
+    from ...catalog.provider import Provider
 
 _NOTHING: tuple[Delta, ...] = ()
 _SHOWN: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {

@@ -26,7 +26,7 @@ from ..seen_calls import ToldCalls
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ...catalog.catalog import Provider
+    from ...catalog.provider import Provider
 
 _NOTHING: tuple[Delta, ...] = ()
 _CUT = "MAX_TOKENS"

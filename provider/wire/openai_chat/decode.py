@@ -27,7 +27,7 @@ from .tool_calls import CallAssembler
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ...catalog.catalog import Provider
+    from ...catalog.provider import Provider
     from ...error import ProviderError
 
 _NOTHING: tuple[Delta, ...] = ()

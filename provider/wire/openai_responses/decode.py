@@ -24,7 +24,7 @@ from .output_item import Item
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ...catalog.catalog import Provider
+    from ...catalog.provider import Provider
     from ...error import ProviderError
 
 _NOTHING: tuple[Delta, ...] = ()

@@ -6,13 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sidestep import ConfigError
-from sidestep.provider.catalog.catalog import (
-    ProviderSettings,
-    Timeouts,
-    catalog,
-    provider_settings,
-    providers_from_env,
-)
+from sidestep.provider.catalog.catalog import catalog, providers_from_env
+from sidestep.provider.catalog.provider import Timeouts
+from sidestep.provider.catalog.settings import ProviderSettings, provider_settings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from sidestep import ConfigError, FailureKind, FallbackConfig, Route, Sidestep
-from sidestep.provider.catalog.catalog import Provider, catalog, provider_settings
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import Provider
+from sidestep.provider.catalog.settings import provider_settings
 from sidestep.provider.classify.classify import classify_response
 
 UPSTREAM = {

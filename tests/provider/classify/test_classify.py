@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import FailureKind, Route
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.classify.classify import (
     classify_error_object,
     classify_response,

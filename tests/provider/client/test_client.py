@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sidestep import Client, ConfigError, FailureKind, ProviderError, Route, TextDelta
-from sidestep.provider.catalog.catalog import Provider, catalog, provider_settings
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import Provider
+from sidestep.provider.catalog.settings import provider_settings
 from sidestep.provider.conversation import Conversation, Message, Reasoning, Text, ToolCall
 from sidestep.provider.failure import Stage
 from sidestep.provider.recording.recorded_answer import Recorded

@@ -17,7 +17,7 @@ import pytest
 import trio.testing
 
 from sidestep import Client, FailureKind, ProviderError, Route
-from sidestep.provider.catalog.catalog import Provider, Timeouts
+from sidestep.provider.catalog.provider import Provider, Timeouts
 from sidestep.provider.conversation import Conversation, Message, Text, ToolCall
 from sidestep.provider.failure import Failure, Stage
 

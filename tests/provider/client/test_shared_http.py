@@ -14,7 +14,8 @@ from anyio.from_thread import start_blocking_portal
 
 import sidestep
 from sidestep import Route
-from sidestep.provider.catalog.catalog import catalog, provider_settings
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.settings import provider_settings
 from sidestep.provider.conversation import Conversation, Message, Text
 from sidestep.provider.stub.server import Stub
 

@@ -10,7 +10,9 @@ import anyio
 import httpx
 import pytest
 
-from sidestep.provider.catalog.catalog import Provider, catalog, provider_settings
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import Provider
+from sidestep.provider.catalog.settings import provider_settings
 from sidestep.provider.client import token_count
 from sidestep.provider.client.client import Client
 from sidestep.provider.conversation import (

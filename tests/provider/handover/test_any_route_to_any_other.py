@@ -12,7 +12,8 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from sidestep.provider.catalog.catalog import catalog, provider_settings
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.settings import provider_settings
 from sidestep.provider.client.client import Client
 from sidestep.provider.conversation import (
     Conversation,

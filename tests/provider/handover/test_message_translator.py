@@ -18,7 +18,8 @@ from sidestep.provider.conversation import (
     ToolCall,
     ToolSpec,
 )
-from sidestep.provider.handover.handover import GO_ON, Handover, Note, hand_over
+from sidestep.provider.handover.handover import GO_ON, Handover, hand_over
+from sidestep.provider.handover.note import Note
 from sidestep.provider.handover.tool_result import NO_IMAGE
 
 from ..conversations import ROUTES, target

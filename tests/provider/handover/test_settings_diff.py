@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import Route
-from sidestep.provider.catalog.catalog import Provider, catalog
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.client.rendering import body_of
 from sidestep.provider.conversation import Conversation, Message, Settings, Text, ToolSpec
 from sidestep.provider.handover.settings_diff import unsaid

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sidestep import Route
-from sidestep.provider.catalog.catalog import Provider, catalog
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target, target_of
 from sidestep.provider.handover.tool_id import (
     ANTHROPIC_IDS,

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import httpx
 
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.route import Route
 from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.script import script_of

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sidestep import ProviderError, Route, TextDelta, ToolCallStarted
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.client.client import Client
 from sidestep.provider.conversation import Part, Reasoning, Text, ToolCall
 from sidestep.provider.wire.registry import decoder_of, encoder_of, parser_of

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from sidestep import CandidateSkipped, FallbackConfig, RetryPolicy, Route, Sidestep, Step
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.session.event import Event
 from sidestep.session.plan.plan import Plan
 from sidestep.session.plan.rules import rules_plan

@@ -15,7 +15,7 @@ from sidestep import (
     Sidestep,
     StreamInterrupted,
 )
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.catalog.vendor import vendor_of
 from sidestep.session.plan.numbered import numbered_plan
 from sidestep.session.plan.plan import Plan

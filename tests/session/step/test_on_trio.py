@@ -15,7 +15,8 @@ from sidestep import (
     Session,
     Sidestep,
 )
-from sidestep.provider.catalog.catalog import catalog, provider_settings
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.settings import provider_settings
 from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.server import Stub
 

@@ -25,7 +25,7 @@ from sidestep import (
     StreamInterrupted,
     TurnEnded,
 )
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Reasoning, Text
 from sidestep.session.drill.judge import shown
 

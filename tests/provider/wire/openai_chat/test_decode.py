@@ -15,7 +15,8 @@ from sidestep import (
     ToolCallEnded,
     ToolCallStarted,
 )
-from sidestep.provider.catalog.catalog import Provider, catalog
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
 from sidestep.provider.failure import Stage
 from sidestep.provider.wire.openai_chat.decode import ChatDecoder

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sidestep import ReasoningDelta, Route, TextDelta
-from sidestep.provider.catalog.catalog import Provider, catalog
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import (
     Conversation,
     Image,

@@ -15,7 +15,7 @@ from sidestep import (
     ToolCallEnded,
     ToolCallStarted,
 )
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
 from sidestep.provider.failure import Stage
 from sidestep.provider.wire.openai_responses.decode import ResponsesDecoder

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sidestep import Route
-from sidestep.provider.catalog.catalog import Provider
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import (
     Conversation,
     Image,

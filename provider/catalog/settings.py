@@ -1,0 +1,146 @@
+"""The settings of a provider as a configuration writes them."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from ..fact import Fact
+from ..failure import FailureKind
+from ..settings import SETTINGS, config_error
+from ..wire_name import Wire
+from .provider import Capability
+
+_Word = Annotated[str, Field(min_length=1, max_length=200)]
+_Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class FailureSettings(BaseModel):
+    """One failure of a provider: how it is recognised, and what kind it is.
+
+    All that is given must hold. ``type`` and ``code`` are compared as a whole, ``code`` with
+    every code, type and reason that an error has; ``text`` is a regular expression that the
+    message must begin with, in any case.
+    """
+
+    model_config = SETTINGS
+
+    kind: str
+    status: Annotated[int, Field(ge=300, le=599)] | None = None
+    type: _Word | None = None
+    code: _Word | None = None
+    text: _Word | None = None
+
+    @field_validator("kind")
+    @classmethod
+    def _is_a_kind(cls, value: str) -> str:
+        kinds = [str(kind) for kind in FailureKind]
+        if value not in kinds:
+            raise ValueError(f"must be one of {', '.join(kinds)}")
+        return value
+
+    @field_validator("text")
+    @classmethod
+    def _is_a_pattern(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            fits_all = re.match(value, "") is not None
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ValueError(f"must be a regular expression: {error}") from None
+        if fits_all:
+            raise ValueError("must not fit an empty message, for then it fits every one")
+        return value
+
+    @model_validator(mode="after")
+    def _says_when(self) -> Self:
+        if self.status is None and not (self.type or self.code or self.text):
+            raise ValueError("must say by what it is recognised: give status, type, code or text")
+        return self
+
+    def fact(self) -> Fact:
+        """Return what it says, in the form in which our own tables say it."""
+        given = {
+            name: frozenset({str(value)})
+            for name, value in (("status", self.status), ("type", self.type), ("any", self.code))
+            if value is not None
+        }
+        return Fact(FailureKind(self.kind), given, text=self.text, is_own=True)
+
+
+class TimeoutSettings(BaseModel):
+    """The deadlines to change, in seconds; None keeps what is there."""
+
+    model_config = SETTINGS
+
+    connect: _Seconds | None = None
+    first_event: _Seconds | None = None
+    gap: _Seconds | None = None
+
+
+class ProviderSettings(BaseModel):
+    """What a configuration says about one provider, in camelCase or snake_case.
+
+    What it leaves out stays as it is for a provider that we know. Only ``apiKeyEnv`` may be
+    null: it means that no key is needed.
+    """
+
+    model_config = SETTINGS
+
+    wire: Wire | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    timeouts: TimeoutSettings | None = None
+    boundary: Annotated[str, Field(min_length=1)] | None = None
+    context_window: Annotated[int, Field(gt=0)] | None = None
+    capabilities: list[Capability] | None = None
+    failures: list[FailureSettings] = Field(default_factory=list)
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_a_url(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            url = urlsplit(value)
+            is_good = url.scheme in {"http", "https"} and url.hostname and url.port != 0
+        except ValueError:
+            is_good = False
+        if not is_good or url.query or url.fragment or any(c.isspace() for c in value):
+            raise ValueError(
+                "must be an http:// or https:// address with a host and no query; "
+                'write it as "https://host/path"'
+            )
+        return value.rstrip("/")
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _is_a_variable(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+            raise ValueError(
+                'must be the name of an environment variable, as "OPENROUTER_API_KEY"; '
+                "a key itself does not belong here, and null means that none is needed"
+            )
+        return value
+
+
+def provider_settings(value: object, *, where: str) -> dict[str, ProviderSettings]:
+    """Check what a configuration says about providers.
+
+    Raises:
+        ConfigError: Something in it cannot be; the message begins with *where*.
+    """
+    try:
+        return TypeAdapter(dict[str, ProviderSettings]).validate_python(value)
+    except ValidationError as error:
+        raise config_error(error, where=where, model=ProviderSettings) from None
