@@ -1,4 +1,4 @@
-"""What all settings models share: how they are read, and the error for a wrong value."""
+"""What all pydantic models of settings share: how they are read, and the error for a bad value."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..handover.cured_target import cured
 from ..handover.handover import hand_over
-from ..handover.target import target_of
+from ..handover.target_facts import target_of
 from ..json_value import write_body
 from ..wire.registry import encoder_of
 

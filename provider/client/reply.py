@@ -10,7 +10,7 @@ import anyio
 from ..classify.classify import request_id_of
 from ..classify.exception import classify_exception
 from ..failure import Failure, FailureKind, Stage
-from ..handover.tool_rename import rename_deltas, rename_parts
+from ..handover.tool_name import rename_deltas, rename_parts
 from ..secret import Secret
 from .attempt_errors import Blame
 from .error_response import read_refusal

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from ..conversation import Image, Message, Reasoning, Text, ToolCall
 from .note import Action, Note
-from .reasoning_proof import why_unproved
 from .tool_id import ToolIds
 from .tool_result import IMAGES_OF, NO_IMAGE, has_words, result_of, unproved
 
@@ -154,7 +153,7 @@ class Crossing:
         """Say why *part* cannot cross; None: it can."""
         if not is_own:
             return _foreign(is_own)
-        why = why_unproved(part, self._target)
+        why = self._target.why_not_accepted(part)
         if why is None and self._chain_is_broken:
             return "reasoning before it was dropped, after which it proves nothing"
         return why

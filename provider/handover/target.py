@@ -1,29 +1,16 @@
-"""What the API behind one route takes: all that shaping a conversation for it depends on."""
+"""The facts about one route that the shape of its requests depends on."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from ..catalog.model import (
-    claude,
-    gemini_version,
-    is_kimi_by_effort,
-    is_kimi_thinking,
-    plain_name,
-    reasons_as_openai,
-)
-from ..catalog.vendor import vendor_of
-from .tool_id import ANTHROPIC_IDS, CHAT_IDS, KIMI_IDS, LONG_IDS, MISTRAL_IDS
-from .tool_name import ANTHROPIC_NAMES, GEMINI_NAMES, OPENAI_NAMES
+from .tool_id import CHAT_IDS
+from .tool_name import OPENAI_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from ..catalog.model import Thinking
-    from ..catalog.provider import Provider
+    from ..conversation import Reasoning
     from ..route import Route
     from ..wire_name import Wire
     from .tool_id import IdForm
@@ -112,224 +99,28 @@ class Target:
     is_plain: bool = False
     bridges_results: bool = False
 
+    def why_not_accepted(self, reasoning: Reasoning) -> str | None:
+        """Return why the route does not accept its own *reasoning* back; None: it does."""
+        if not reasoning.complete:
+            return "it is not finished"
+        # Only Anthropic's wire has a place for redacted reasoning.
+        redacted = reasoning.redacted if self.wire == "anthropic" else None
+        match self.proof:
+            case "signature" if not (reasoning.signature or redacted):
+                return "it has no signature"
+            case "unsigned" if not (reasoning.text or reasoning.signature or redacted):
+                return "it is empty"
+            case "encrypted" if not (reasoning.encrypted and reasoning.item_id):
+                return "it has no encrypted form"
+            case "details" if not reasoning.details:
+                return "it has no details"
+            case "text" if not reasoning.text:
+                return "it is empty"
+            case "none":
+                return "this API takes none back"
+            case _:
+                return None
+
     def longest(self, wanted: int) -> int:
         """Return how long an answer may be that is *wanted* so long, in tokens."""
         return wanted if self.most_tokens is None else min(wanted, self.most_tokens)
-
-
-@lru_cache(maxsize=1024)
-def target_of(provider: Provider, route: Route) -> Target:
-    """Say what *route* takes, which *provider* serves."""
-    vendor = vendor_of(provider)
-    target = Target(route=route, wire=provider.wire, vendor=vendor)
-    match provider.wire:
-        case "anthropic":
-            return _anthropic(target)
-        case "openai-responses":
-            return _responses(target)
-        case "gemini":
-            return _gemini(target)
-        case "openai-chat":
-            return replace(target, **_chat(vendor, route.model))
-
-
-_NO_SWITCH = frozenset({"thinking"})
-_FACADES = frozenset({"deepseek", "moonshot", "zai", "minimax"})
-"""Who speaks the wire of Anthropic with models of their own, whatever name these are given."""
-
-
-def _anthropic(target: Target) -> Target:
-    """Anthropic itself, a gateway to it, or one of the facades with other models behind."""
-    facts = claude(target.route.model)
-    is_claude = "claude" in plain_name(target.route.model) and target.vendor not in _FACADES
-    target = replace(
-        target,
-        ids=ANTHROPIC_IDS,
-        names=ANTHROPIC_NAMES,
-        begins_with_user=True,
-        declares_called_tools=True,
-        images_in_results=True,
-        thinking=facts.thinking,
-    )
-    if target.vendor in {"anthropic", "bedrock"} or is_claude:
-        return replace(
-            target,
-            proof="signature",
-            is_chained=True,
-            can_be_silenced=facts.can_be_silenced,
-            can_be_forced=facts.can_be_forced,
-            takes_sampling=facts.takes_sampling,
-            takes_both=facts.takes_both,
-            markers=4,
-        )
-    wants_thinking = target.vendor in {"deepseek", "moonshot"}
-    return replace(
-        target,
-        proof="unsigned",
-        missing_reasoning=PLACEHOLDER if wants_thinking else None,
-        omitted=_NO_SWITCH if is_kimi_by_effort(target.route.model) else frozenset(),
-        takes_images=_sees(target.vendor, target.route.model.lower()),
-        markers=4 if target.vendor == "openrouter" else 0,
-    )
-
-
-def _responses(target: Target) -> Target:
-    is_reasoning = reasons_as_openai(target.route.model)
-    return replace(
-        target,
-        proof="encrypted",
-        ids=LONG_IDS,
-        takes_images=_sees("openai", target.route.model.lower()),
-        images_in_results=True,
-        images_in_errors=True,
-        takes_system_later=True,
-        thinking="adaptive" if is_reasoning else "none",
-        takes_sampling=not is_reasoning,
-        token_limit="max_output_tokens",  # noqa: S106
-    )
-
-
-def _gemini(target: Target) -> Target:
-    version = gemini_version(target.route.model)
-    is_third = version >= (3, 0)
-    thinking: Thinking = "none"
-    if version >= (2, 5):
-        thinking = "adaptive" if is_third else "manual"
-    return replace(
-        target,
-        proof="signature",
-        signs_calls=True,
-        missing_signature=PLACEHOLDER_SIGNATURE if is_third else None,
-        ids=LONG_IDS,
-        names=GEMINI_NAMES,
-        images_in_results=is_third,
-        images_in_errors=is_third,
-        begins_with_user=True,
-        thinking=thinking,
-        token_limit="maxOutputTokens",  # noqa: S106
-    )
-
-
-_ONE_BY_ONE = frozenset({"parallel_tool_calls"})
-_AS_IT_LIKES = frozenset({"parallel_tool_calls", "tool_choice"})
-
-_CHAT: Mapping[str, Mapping[str, Any]] = {
-    "openai": {"token_limit": "max_completion_tokens", "takes_system_later": True},
-    "openrouter": {"proof": "details", "ids": LONG_IDS, "thinking": "adaptive"},
-    "groq": {"token_limit": "max_completion_tokens"},
-    "cerebras": {
-        "token_limit": "max_completion_tokens",
-        "is_plain": True,
-        "omitted": _ONE_BY_ONE,
-    },
-    "mistral": {
-        "ids": MISTRAL_IDS,
-        "begins_with_user": True,
-        "bridges_results": True,
-        "omitted": frozenset({"stream_options"}),
-    },
-    "deepseek": {
-        "proof": "text",
-        "missing_reasoning": "",
-        "reasons_before_calls": False,
-        "is_plain": True,
-        "thinking": "manual",
-        "can_be_forced": False,  # while it thinks
-    },
-    "zai": {"proof": "text", "thinking": "manual", "omitted": _AS_IT_LIKES},
-    "moonshot": {"proof": "text", "ids": KIMI_IDS, "omitted": _ONE_BY_ONE},
-    "minimax": {"proof": "text", "is_plain": True, "omitted": _AS_IT_LIKES},
-}
-"""How the dialects of Chat Completions differ in what they take.
-
-Source: the vendors' own references, and what they answered in
-github.com/deepseek-ai/DeepSeek-V3/issues/1376 (no call is forced while it thinks),
-github.com/agno-agi/agno/issues/4508 (Cerebras and parallel calls) and
-github.com/zed-industries/zed/pull/31736 (Mistral, and the user right after results), which
-github.com/NousResearch/hermes-agent/issues/20154 saw of a model of 2026 as well; for z.ai and
-MiniMax, which take no choice of a tool but their own, java.agentscope.io/v2/en/integration/model.
-Read on 2026-11-30.
-"""
-_SIGNING: Mapping[str, Any] = {"signs_calls": True}
-"""What all others take: behind them may be a Gemini, which refuses its calls without that."""
-
-_CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
-    "openai": lambda model: _openai_model(model),
-    "groq": lambda model: {
-        "thinking": "adaptive" if "gpt-oss" in model else "none",
-    },
-    "cerebras": lambda model: {"thinking": "adaptive" if "gpt-oss" in model else "none"},
-    "mistral": lambda model: {"proof": "text" if "magistral" in model else "none"},
-    "moonshot": lambda model: {
-        "missing_reasoning": PLACEHOLDER if is_kimi_thinking(model) else None,
-        "takes_sampling": not is_kimi_thinking(model),
-        "can_be_forced": not is_kimi_thinking(model),
-    },
-    "gemini": lambda model: {
-        "missing_signature": PLACEHOLDER_SIGNATURE if gemini_version(model) >= (3, 0) else None
-    },
-    "openrouter": lambda model: {
-        # OpenAI is the only one behind it whose ids may not be as long as the others give them.
-        **({"ids": CHAT_IDS} if model.startswith("openai/") else {}),
-        "bridges_results": model.startswith("mistralai/"),
-        "markers": 4 if model.startswith(("anthropic/", "google/")) else 0,
-        **(_claude_behind(model) if model.startswith("anthropic/") else {}),
-    },
-}
-"""How the models of one dialect differ."""
-
-
-def _chat(vendor: str, model: str) -> dict[str, Any]:
-    model = model.lower()
-    of_model = _CHAT_MODELS.get(vendor, _same)
-    sees = {"takes_images": _sees(vendor, model)}
-    return {**_CHAT.get(vendor, _SIGNING), **of_model(model), **sees}
-
-
-_SEEING: Mapping[str, re.Pattern[str]] = {
-    "cerebras": re.compile("(?!)"),
-    "deepseek": re.compile("(?!)"),
-    "groq": re.compile("llama-4|vision"),
-    "minimax": re.compile("(?!)"),
-    "moonshot": re.compile(r"kimi-(?!k2-|k2$)|vision"),
-    "openai": re.compile(r"^(?!(?:.*/)?(?:gpt-3|gpt-oss|o1-mini|o3-mini))"),
-    "zai": re.compile(r"glm-[\d.]+v"),
-}
-"""Which models of those vendors take pictures that have others as well; of the rest all do."""
-
-
-def _sees(vendor: str, model: str) -> bool:
-    seeing = _SEEING.get(vendor)
-    return seeing is None or seeing.search(model) is not None
-
-
-def _claude_behind(model: str) -> Mapping[str, Any]:
-    """Say what a Claude takes whoever it comes through."""
-    facts = claude(model)
-    return {
-        "takes_sampling": facts.takes_sampling,
-        "takes_both": facts.takes_both,
-        "can_be_silenced": facts.can_be_silenced,
-        "can_be_forced": facts.can_be_forced,
-        "is_free_to_think": True,
-        "declares_called_tools": True,
-    }
-
-
-def _openai_model(model: str) -> Mapping[str, Any]:
-    """Say what one of OpenAI's takes.
-
-    Source: for the o-series and parallel calls, github.com/tensorzero/tensorzero/issues/2805.
-    """
-    is_reasoning = reasons_as_openai(model)
-    is_o_series = re.match(r"o\d", plain_name(model)) is not None
-    return {
-        "thinking": "adaptive" if is_reasoning else "none",
-        "takes_sampling": not is_reasoning,
-        "omitted": _ONE_BY_ONE if is_o_series else frozenset(),
-    }
-
-
-def _same(_model: str) -> Mapping[str, Any]:
-    """All models of this vendor take the same."""
-    return {}

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from ..conversation import ToolCall
+from ..delta import ToolCallEnded, ToolCallStarted
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import AsyncGenerator, Iterable, Mapping
+
+    from ..conversation import Part
+    from ..delta import Delta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,3 +90,26 @@ class ToolNames:
 def name_there(name: str, renamed: Mapping[str, str]) -> str:
     """Return what the agent's tool *name* is called, where the API's names are *renamed*."""
     return next((given for given, own in renamed.items() if own == name), name)
+
+
+async def rename_deltas(
+    deltas: AsyncGenerator[Delta, None], renamed: Mapping[str, str]
+) -> AsyncGenerator[Delta, None]:
+    """Pass on *deltas*, with the agent's names."""
+    async with aclosing(deltas):
+        async for delta in deltas:
+            if isinstance(delta, ToolCallStarted | ToolCallEnded):
+                delta.name = renamed.get(delta.name, delta.name)
+            yield delta
+
+
+def rename_parts(parts: list[Part], renamed: Mapping[str, str]) -> list[Part]:
+    """Return *parts* with the agent's names."""
+    if not renamed:
+        return parts
+    return [
+        replace(part, name=renamed[part.name])
+        if isinstance(part, ToolCall) and part.name in renamed
+        else part
+        for part in parts
+    ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...provider.client.rendering import body_of
 from ...provider.error import ConfigError
 from ...provider.handover.settings_diff import unsaid
-from ...provider.handover.target import target_of
+from ...provider.handover.target_facts import target_of
 from ..step.middleware import Sidestep
 
 if TYPE_CHECKING:

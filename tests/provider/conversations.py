@@ -22,7 +22,8 @@ from sidestep.provider.conversation import (
     ToolSpec,
     ToolState,
 )
-from sidestep.provider.handover.target import Target, target_of
+from sidestep.provider.handover.target import Target
+from sidestep.provider.handover.target_facts import target_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,7 @@ from sidestep.provider.conversation import (
 )
 from sidestep.provider.conversation_json import message_to_json, read_conversation
 from sidestep.provider.handover.handover import hand_over
-from sidestep.provider.handover.target import target_of
+from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.handover.tool_result import UNSAID
 from sidestep.provider.json_value import write_json
 

@@ -14,7 +14,7 @@ from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.client.rendering import body_of
 from sidestep.provider.conversation import Conversation, Message, Settings, Text, ToolSpec
 from sidestep.provider.handover.settings_diff import unsaid
-from sidestep.provider.handover.target import target_of
+from sidestep.provider.handover.target_facts import target_of
 
 from ..conversations import ROUTES, conversations
 

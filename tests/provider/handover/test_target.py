@@ -9,7 +9,8 @@ import pytest
 from sidestep import Route
 from sidestep.provider.catalog.catalog import catalog
 from sidestep.provider.catalog.provider import Provider
-from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target, target_of
+from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target
+from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.handover.tool_id import (
     ANTHROPIC_IDS,
     CHAT_IDS,

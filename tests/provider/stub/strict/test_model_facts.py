@@ -8,7 +8,7 @@ import pytest
 
 from sidestep.provider.catalog import model as encoder
 from sidestep.provider.catalog.catalog import catalog
-from sidestep.provider.handover.target import target_of
+from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.route import Route
 from sidestep.provider.stub.strict import model_facts as judge
 from sidestep.provider.stub.strict.model_name import ClaudeName, plain_name

@@ -25,7 +25,8 @@ from sidestep.provider.conversation import (
 )
 from sidestep.provider.handover.handover import Handover, hand_over
 from sidestep.provider.handover.note import Note
-from sidestep.provider.handover.target import Target, target_of
+from sidestep.provider.handover.target import Target
+from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.json_value import write_json
 from sidestep.provider.wire.anthropic.encode import encode, headers, path
 

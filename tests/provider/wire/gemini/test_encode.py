@@ -21,7 +21,8 @@ from sidestep.provider.conversation import (
     ToolSpec,
 )
 from sidestep.provider.handover.handover import Handover, hand_over
-from sidestep.provider.handover.target import Target, target_of
+from sidestep.provider.handover.target import Target
+from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.wire.gemini.encode import encode, headers, path
 
 THIRD = Route("gemini/gemini-3-flash-preview")

@@ -23,7 +23,8 @@ from sidestep.provider.conversation import (
     ToolState,
 )
 from sidestep.provider.handover.handover import hand_over
-from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target, target_of
+from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target
+from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.wire.openai_chat.decode import ChatDecoder
 from sidestep.provider.wire.openai_chat.encode import BRIDGE, encode, headers, path
 
