@@ -24,6 +24,14 @@ Proof = Literal["signature", "unsigned", "encrypted", "details", "text", "none"]
 ``none``: it takes none back.
 """
 
+EffortForm = Literal["openai", "gpt-oss", "openrouter", "deepseek", "zai"]
+"""The form in which an API that speaks Chat Completions is asked for an effort.
+
+``openai``: ``reasoning_effort``, with the efforts of the model. ``gpt-oss``: likewise, with the
+efforts of gpt-oss. ``openrouter``: an object ``reasoning``. ``deepseek``: a switch, and
+``reasoning_effort`` beside it. ``zai``: the switch alone.
+"""
+
 PLACEHOLDER = "(The reasoning before this call is not kept.)"
 """Stands where an API demands reasoning that the route which answered did not leave."""
 
@@ -67,6 +75,13 @@ class Target:
         omitted: Names of parameters that are left out of a request.
         is_plain: Content goes as a string, never as a list of parts.
         bridges_results: After results of tools comes an answer, before the user speaks.
+        joins_neighbours: Neighbours of one role must be one message (Chat).
+        has_developer_role: While it thinks, instructions have the role ``developer`` (Chat).
+        reasoning_in_content: How reasoning goes back inside the content; None: it has a field of
+            its own (Chat).
+        takes_openai_schemas: Schemas of tools must have the form that OpenAI checks (Chat).
+        effort_form: How it is asked for an effort; None: it cannot be asked (Chat).
+        takes_cache_key: It takes ``prompt_cache_key`` (Chat and Responses).
     """
 
     route: Route
@@ -98,6 +113,12 @@ class Target:
     omitted: frozenset[str] = frozenset()
     is_plain: bool = False
     bridges_results: bool = False
+    joins_neighbours: bool = False
+    has_developer_role: bool = False
+    reasoning_in_content: Literal["chunks", "tag"] | None = None
+    takes_openai_schemas: bool = False
+    effort_form: EffortForm | None = None
+    takes_cache_key: bool = False
 
     def why_not_accepted(self, reasoning: Reasoning) -> str | None:
         """Return why the route does not accept its own *reasoning* back; None: it does."""

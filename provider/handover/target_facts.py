@@ -97,6 +97,7 @@ def _responses(target: Target) -> Target:
         thinking="adaptive" if is_reasoning else "none",
         takes_sampling=not is_reasoning,
         token_limit="max_output_tokens",  # noqa: S106
+        takes_cache_key=target.vendor == "openai",
     )
 
 
@@ -125,16 +126,31 @@ _ONE_BY_ONE = frozenset({"parallel_tool_calls"})
 _AS_IT_LIKES = frozenset({"parallel_tool_calls", "tool_choice"})
 
 _CHAT: Mapping[str, Mapping[str, Any]] = {
-    "openai": {"token_limit": "max_completion_tokens", "takes_system_later": True},
-    "openrouter": {"proof": "details", "ids": LONG_IDS, "thinking": "adaptive"},
-    "groq": {"token_limit": "max_completion_tokens"},
+    "openai": {
+        "token_limit": "max_completion_tokens",
+        "takes_system_later": True,
+        "has_developer_role": True,
+        "takes_openai_schemas": True,
+        "effort_form": "openai",
+        "takes_cache_key": True,
+    },
+    "openrouter": {
+        "proof": "details",
+        "ids": LONG_IDS,
+        "thinking": "adaptive",
+        "effort_form": "openrouter",
+    },
+    "groq": {"token_limit": "max_completion_tokens", "effort_form": "gpt-oss"},
     "cerebras": {
         "token_limit": "max_completion_tokens",
         "is_plain": True,
+        "effort_form": "gpt-oss",
         "omitted": _ONE_BY_ONE,
     },
     "mistral": {
         "ids": MISTRAL_IDS,
+        "reasoning_in_content": "chunks",
+        "joins_neighbours": True,
         "begins_with_user": True,
         "bridges_results": True,
         "omitted": frozenset({"stream_options"}),
@@ -145,11 +161,22 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
         "reasons_before_calls": False,
         "is_plain": True,
         "thinking": "manual",
+        "effort_form": "deepseek",
         "can_be_forced": False,  # while it thinks
     },
-    "zai": {"proof": "text", "thinking": "manual", "omitted": _AS_IT_LIKES},
+    "zai": {
+        "proof": "text",
+        "thinking": "manual",
+        "effort_form": "zai",
+        "omitted": _AS_IT_LIKES,
+    },
     "moonshot": {"proof": "text", "ids": KIMI_IDS, "omitted": _ONE_BY_ONE},
-    "minimax": {"proof": "text", "is_plain": True, "omitted": _AS_IT_LIKES},
+    "minimax": {
+        "proof": "text",
+        "reasoning_in_content": "tag",
+        "is_plain": True,
+        "omitted": _AS_IT_LIKES,
+    },
 }
 """How the dialects of Chat Completions differ in what they take.
 
@@ -182,6 +209,7 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "openrouter": lambda model: {
         # OpenAI is the only one behind it whose ids may not be as long as the others give them.
         **({"ids": CHAT_IDS} if model.startswith("openai/") else {}),
+        "takes_openai_schemas": model.startswith("openai/"),
         "bridges_results": model.startswith("mistralai/"),
         "markers": 4 if model.startswith(("anthropic/", "google/")) else 0,
         **(_claude_behind(model) if model.startswith("anthropic/") else {}),

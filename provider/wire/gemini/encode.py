@@ -12,8 +12,8 @@ from urllib.parse import quote
 from ...catalog.model import gemini_version
 from ...conversation import Image, Reasoning, Text, ToolCall
 from ...handover.tool_name import name_there
+from ..schema.gemini import for_gemini
 from ..schema.openapi_subset import for_gemini_subset
-from ..schema.schema import for_gemini
 from .thinking_level import budget, level
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from ...json_value import integer, mapping, string
 from .. import stream_error as verdict
 from ..base_decoder import BaseDecoder
 from ..event_template import Template
+from .reasoning_details import ReasoningDetails
 from .think_tag import ThinkTag
 from .tool_calls import CallAssembler
 
@@ -37,41 +38,6 @@ _CUT = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
 """The words for an end that leaves something out, so that a call may lack its arguments."""
 
 
-class _Details:
-    """OpenRouter's ``reasoning_details``: fragments to the entries that must be sent back."""
-
-    _TEXT_OF = {"reasoning.text": "text", "reasoning.summary": "summary"}  # noqa: RUF012
-
-    def __init__(self) -> None:
-        self._entries: list[tuple[dict[str, Any], list[str]]] = []
-
-    def add(self, fragment: Mapping[str, Any]) -> str:
-        """Take one fragment; return the thinking that can be read in it."""
-        name = self._TEXT_OF.get(string(fragment.get("type")))
-        said = string(fragment.get(name)) if name else ""
-        fields = {key: value for key, value in fragment.items() if value is not None}
-        if name and self._continues(fields):
-            entry, pieces = self._entries[-1]
-            entry.update(fields)
-            pieces.append(said)
-        else:
-            self._entries.append((fields, [said]))
-        return said
-
-    def merged(self) -> list[dict[str, Any]]:
-        """Return the entries in order, each text in one piece."""
-        return [self._whole(fields, pieces) for fields, pieces in self._entries]
-
-    def _continues(self, fields: Mapping[str, Any]) -> bool:
-        last = self._entries[-1][0] if self._entries else {}
-        return all(fields.get(key) == last.get(key) for key in ("type", "index"))
-
-    def _whole(self, fields: dict[str, Any], pieces: list[str]) -> dict[str, Any]:
-        name = self._TEXT_OF.get(string(fields.get("type")))
-        text = "".join(pieces)
-        return {**fields, name: text} if name and (text or name in fields) else dict(fields)
-
-
 class ChatDecoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
@@ -83,7 +49,7 @@ class ChatDecoder(BaseDecoder):
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._refusal: list[str] = []
-        self._details = _Details()
+        self._details = ReasoningDetails()
         self._calls = CallAssembler()
         self._finish: str | None = None
 

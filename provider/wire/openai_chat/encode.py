@@ -9,7 +9,6 @@ github.com/earendil-works/pi/issues/3365 and github.com/PTFOPlayer/TinyHarness/p
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...conversation import Image, Message, Reasoning, Text, ToolCall
@@ -17,15 +16,15 @@ from ...handover.note import Note
 from ...handover.tool_name import name_there
 from ...json_value import write_json
 from ..cache_markers import mark_chat
-from ..effort import DEEPSEEK, USUAL, nearest_effort, openai_efforts
 from ..schema.object_root import object_schema
 from ..schema.openai import for_openai
+from .encode_settings import can_be_silenced, limits, reasoning, thinks_freely
 from .think_tag import with_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from ...conversation import Effort, Output, Part, Settings, ToolSpec
+    from ...conversation import Output, Part, ToolSpec
     from ...handover.handover import Handover
     from ...handover.target import Target
 
@@ -55,8 +54,8 @@ def encode(handover: Handover) -> dict[str, Any]:
         "model": target.route.model,
         "messages": list(_messages(handover)),
         **_tools(handover),
-        **_limits(handover.settings, target),
-        **_reasoning(handover.settings, target),
+        **limits(handover.settings, target),
+        **reasoning(handover.settings, target),
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -68,7 +67,7 @@ def encode(handover: Handover) -> dict[str, Any]:
 
 def _messages(handover: Handover) -> Iterator[dict[str, Any]]:
     target = handover.target
-    is_developer = target.vendor == "openai" and target.thinking != "none"
+    is_developer = target.has_developer_role and target.thinking != "none"
     instructor = "developer" if is_developer else "system"
     if handover.system:
         yield {"role": instructor, "content": _SEPARATOR.join(handover.system)}
@@ -89,7 +88,7 @@ def _arranged(handover: Handover) -> Iterable[Message]:
     )
     if target.bridges_results:
         messages = _bridged(messages, handover.notes)
-    return _merged(messages) if target.vendor in _MERGING else messages
+    return _merged(messages) if target.joins_neighbours else messages
 
 
 def _bridged(messages: Iterable[Message], notes: list[Note]) -> Iterator[Message]:
@@ -139,14 +138,14 @@ def _thinking(
     if target.proof == "details":
         details = [detail for thought in thoughts for detail in thought.details]
         return {"reasoning_details": details} if details else {}
-    match _IN_CONTENT.get(target.vendor):
+    match target.reasoning_in_content:
         case "chunks":
             return {
                 "content": [_chunk(part) for part in parts if isinstance(part, Text | Reasoning)]
             }
         case "tag":
             return {"content": with_tag(_thoughts(thoughts), _text(parts))}
-        case _:
+        case None:
             return {"reasoning_content": _thoughts(thoughts)}
 
 
@@ -208,8 +207,7 @@ def _tools(handover: Handover) -> dict[str, Any]:
 
 
 def _tool(tool: ToolSpec, target: Target) -> dict[str, Any]:
-    is_behind = target.vendor == "openrouter" and target.route.model.lower().startswith("openai/")
-    shaped = for_openai if is_behind or target.vendor == "openai" else object_schema
+    shaped = for_openai if target.takes_openai_schemas else object_schema
     function: dict[str, Any] = {"name": tool.name, "parameters": shaped(tool.input_schema)}
     if tool.description:
         function["description"] = tool.description
@@ -222,83 +220,13 @@ def _choice(choice: str, handover: Handover) -> str | dict[str, Any]:
     if choice in {"auto", "none"}:
         return choice
     # What refuses it only while it thinks takes it when it does not.
-    is_silenced = handover.settings.reasoning == "none" and _can_be_silenced(target)
+    is_silenced = handover.settings.reasoning == "none" and can_be_silenced(target)
     if not (target.can_be_forced or is_silenced):
         return "auto"
-    if _thinks_freely(handover.settings, target):
+    if thinks_freely(handover.settings, target):
         why = "it thinks, and then none can be forced"
         handover.note("changed", f"tool_choice {choice!r} to 'auto'", why)
         return "auto"
     if choice == "required":
         return choice
     return {"type": "function", "function": {"name": name_there(choice, handover.renamed)}}
-
-
-def _limits(settings: Settings, target: Target) -> dict[str, Any]:
-    """Return what bounds and steers an answer, but for its thinking."""
-    spelled: dict[str, Any] = {}
-    if settings.max_output_tokens is not None:
-        spelled[target.token_limit] = target.longest(settings.max_output_tokens)
-    takes_sampling = target.takes_sampling and not _thinks_freely(settings, target)
-    if takes_sampling and settings.temperature is not None:
-        spelled["temperature"] = settings.temperature
-    is_one_too_many = "temperature" in spelled and not target.takes_both
-    if takes_sampling and settings.top_p is not None and not is_one_too_many:
-        spelled["top_p"] = settings.top_p
-    if target.vendor == "openai" and settings.cache_key is not None:
-        spelled["prompt_cache_key"] = settings.cache_key
-    return spelled
-
-
-def _reasoning(settings: Settings, target: Target) -> dict[str, Any]:
-    """Return how much the model is asked to think, where it can be asked."""
-    effort, spell = settings.reasoning, _REASONING.get(target.vendor)
-    if effort is None or spell is None or target.thinking == "none":
-        return {}
-    if effort == "none" and not target.can_be_silenced:
-        return {}
-    return spell(effort, target)
-
-
-def _thinks_freely(settings: Settings, target: Target) -> bool:
-    """Say whether it is asked to think, and refuses then to be forced or steered."""
-    return target.is_free_to_think and settings.reasoning not in {None, "none"}
-
-
-def _can_be_silenced(target: Target) -> bool:
-    return target.thinking != "none" and target.can_be_silenced
-
-
-def _effort(effort: Effort, taken: Sequence[Effort]) -> dict[str, Any]:
-    nearest = nearest_effort(effort, taken)
-    return {} if nearest is None else {"reasoning_effort": nearest}
-
-
-def _switch(effort: Effort) -> dict[str, Any]:
-    return {"thinking": {"type": "disabled" if effort == "none" else "enabled"}}
-
-
-def _deepseek(effort: Effort) -> dict[str, Any]:
-    amount = DEEPSEEK.get(effort)
-    return _switch(effort) | ({} if amount is None else {"reasoning_effort": amount})
-
-
-_REASONING: Mapping[str, Callable[[Effort, Target], dict[str, Any]]] = MappingProxyType(
-    {
-        "openai": lambda effort, target: _effort(effort, openai_efforts(target.route.model)),
-        "openrouter": lambda effort, _: {
-            "reasoning": {"enabled": False} if effort == "none" else {"effort": effort}
-        },
-        "groq": lambda effort, _: _effort(effort, USUAL),
-        "cerebras": lambda effort, _: _effort(effort, USUAL),
-        "deepseek": lambda effort, _: _deepseek(effort),
-        "zai": lambda effort, _: _switch(effort),
-    }
-)
-"""How each vendor is asked to think; the others are not."""
-
-_IN_CONTENT: Mapping[str, str] = MappingProxyType({"mistral": "chunks", "minimax": "tag"})
-"""The vendors that take thinking back in the content, and how; it has its own field elsewhere."""
-
-_MERGING = frozenset({"mistral"})
-"""The vendors that want no neighbours of one role."""

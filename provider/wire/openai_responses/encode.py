@@ -183,6 +183,6 @@ def _limits(settings: Settings, target: Target) -> dict[str, Any]:
         limits[target.token_limit] = max(MIN_TOKENS, longest)
     if target.takes_sampling:
         limits |= {"temperature": settings.temperature, "top_p": settings.top_p}
-    if target.vendor == "openai":
+    if target.takes_cache_key:
         limits["prompt_cache_key"] = settings.cache_key
     return {name: value for name, value in limits.items() if value is not None}

@@ -1,10 +1,4 @@
-"""JSON Schemas of tools in the form that an API takes; what an agent declared is never changed.
-
-Source: ai.google.dev/api/caching
-(FunctionDeclaration) and ai.google.dev/gemini-api/docs/structured-output, read on 2026-11-29; for
-what is refused without being written there github.com/spring-projects/spring-ai/issues/4776 and
-github.com/su-kaka/gcli2api/pull/374.
-"""
+"""A walk through JSON Schemas, and their references; what an agent declared is never changed."""
 
 from __future__ import annotations
 
@@ -30,21 +24,6 @@ MAPS = frozenset(
 )
 """The keywords that hold schemas by names; such a name is no keyword."""
 
-_BESIDE_REF = frozenset({"description", "default"})
-
-
-def for_gemini(schema: Mapping[str, Any]) -> Schema:
-    """Return *schema* as Gemini's ``parametersJsonSchema`` takes it.
-
-    A constant is said as the only one of a list, for `const` is ignored there. Beside a
-    reference stands little else, and the root is an object.
-    """
-    root = _for_gemini(rooted(schema))
-    unread = [root]
-    while unread:  # a schema may be nested deeper than functions can be
-        change_below(unread.pop(), _for_gemini, unread)
-    return root
-
 
 def rooted(schema: Mapping[str, Any]) -> Schema:
     """Return a shallow copy of *schema* whose root is an object, not a reference to one."""
@@ -69,20 +48,6 @@ def resolve(schema: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
             found = dict(zip(map(str, range(len(found))), found, strict=True))
         found = found.get(name) if isinstance(found, Mapping) else None
     return found if isinstance(found, Mapping) else {}
-
-
-def _for_gemini(schema: Mapping[str, Any]) -> Schema:
-    """Return one schema as Gemini takes it; those in it are still the agent's."""
-    if "$ref" in schema:
-        return {
-            key: value
-            for key, value in schema.items()
-            if key != "$schema" and (key.startswith("$") or key in _BESIDE_REF)
-        }
-    made = {key: value for key, value in schema.items() if key not in {"$schema", "const"}}
-    if "const" in schema:
-        made["enum"] = [schema["const"]]
-    return made
 
 
 def change_below(

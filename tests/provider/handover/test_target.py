@@ -378,6 +378,45 @@ def test_what_a_route_takes(name: str, wire: Wire, model: str, facts: dict[str, 
     assert {fact: getattr(found, fact) for fact in facts} == facts
 
 
+DIALECTS = [
+    ("openai", "openai-responses", "gpt-5.1", {"takes_cache_key": True}),
+    ("openrouter", "openai-responses", "openai/gpt-5.1", {"takes_cache_key": False}),
+    (
+        "openai-chat",
+        "openai-chat",
+        "gpt-5.1",
+        {
+            "takes_cache_key": True,
+            "has_developer_role": True,
+            "takes_openai_schemas": True,
+            "effort_form": "openai",
+        },
+    ),
+    (
+        "openrouter",
+        "openai-chat",
+        "OpenAI/gpt-5.1",
+        {"takes_cache_key": False, "takes_openai_schemas": True, "effort_form": "openrouter"},
+    ),
+    ("openrouter", "openai-chat", "anthropic/claude-opus-4-8", {"takes_openai_schemas": False}),
+    (
+        "mistral",
+        "openai-chat",
+        "magistral-medium",
+        {"joins_neighbours": True, "reasoning_in_content": "chunks", "effort_form": None},
+    ),
+    ("minimax", "openai-chat", "MiniMax-M2", {"reasoning_in_content": "tag"}),
+    ("mine", "openai-chat", "m", {"has_developer_role": False, "effort_form": None}),
+]
+
+
+@pytest.mark.parametrize(("name", "wire", "model", "facts"), DIALECTS)
+def test_how_dialects_differ(name: str, wire: Wire, model: str, facts: dict[str, Any]) -> None:
+    found = served(wire, model, name)
+
+    assert {fact: getattr(found, fact) for fact in facts} == facts
+
+
 def test_a_provider_is_known_by_its_address_where_its_name_says_nothing() -> None:
     provider = Provider("work", "openai-chat", "https://api.deepseek.com/beta", None)
 

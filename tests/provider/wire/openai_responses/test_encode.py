@@ -346,7 +346,7 @@ SETTINGS = [
         "a cache key for another vendor",
         Settings(cache_key="s1"),
         {},
-        to=target(OLD, vendor="openrouter"),
+        to=target(OLD, takes_cache_key=False),
     ),
     Asked(
         "what is left out",

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidestep.provider.wire.schema.gemini import for_gemini
 from sidestep.provider.wire.schema.openai import for_openai
 from sidestep.provider.wire.schema.openapi_subset import for_gemini_subset
-from sidestep.provider.wire.schema.schema import for_gemini
 
 from ....property import examples
 

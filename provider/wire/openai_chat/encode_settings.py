@@ -1,0 +1,78 @@
+"""The parameters of a Chat Completions request that limit and steer its answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..effort import DEEPSEEK, USUAL, nearest_effort, openai_efforts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ...conversation import Effort, Settings
+    from ...handover.target import Target
+
+
+def limits(settings: Settings, target: Target) -> dict[str, Any]:
+    """Return what bounds and steers an answer, but for its thinking."""
+    spelled: dict[str, Any] = {}
+    if settings.max_output_tokens is not None:
+        spelled[target.token_limit] = target.longest(settings.max_output_tokens)
+    takes_sampling = target.takes_sampling and not thinks_freely(settings, target)
+    if takes_sampling and settings.temperature is not None:
+        spelled["temperature"] = settings.temperature
+    is_one_too_many = "temperature" in spelled and not target.takes_both
+    if takes_sampling and settings.top_p is not None and not is_one_too_many:
+        spelled["top_p"] = settings.top_p
+    if target.takes_cache_key and settings.cache_key is not None:
+        spelled["prompt_cache_key"] = settings.cache_key
+    return spelled
+
+
+def reasoning(settings: Settings, target: Target) -> dict[str, Any]:
+    """Return the parameters that ask for an effort; empty where none can be asked for."""
+    effort = settings.reasoning
+    if effort is None or target.thinking == "none":
+        return {}
+    if effort == "none" and not target.can_be_silenced:
+        return {}
+    return _effort_parameters(effort, target)
+
+
+def _effort_parameters(effort: Effort, target: Target) -> dict[str, Any]:
+    match target.effort_form:
+        case "openai":
+            return _effort(effort, openai_efforts(target.route.model))
+        case "gpt-oss":
+            return _effort(effort, USUAL)
+        case "openrouter":
+            return {"reasoning": {"enabled": False} if effort == "none" else {"effort": effort}}
+        case "deepseek":
+            return _deepseek(effort)
+        case "zai":
+            return _switch(effort)
+        case None:
+            return {}
+
+
+def thinks_freely(settings: Settings, target: Target) -> bool:
+    """Say whether it is asked to think, and refuses then to be forced or steered."""
+    return target.is_free_to_think and settings.reasoning not in {None, "none"}
+
+
+def can_be_silenced(target: Target) -> bool:
+    return target.thinking != "none" and target.can_be_silenced
+
+
+def _effort(effort: Effort, taken: Sequence[Effort]) -> dict[str, Any]:
+    nearest = nearest_effort(effort, taken)
+    return {} if nearest is None else {"reasoning_effort": nearest}
+
+
+def _switch(effort: Effort) -> dict[str, Any]:
+    return {"thinking": {"type": "disabled" if effort == "none" else "enabled"}}
+
+
+def _deepseek(effort: Effort) -> dict[str, Any]:
+    amount = DEEPSEEK.get(effort)
+    return _switch(effort) | ({} if amount is None else {"reasoning_effort": amount})
