@@ -10,7 +10,7 @@ from ..classify.exception import classify_exception
 from ..error import ProviderError
 from ..failure import Failure, FailureKind, Stage
 from ..json_value import is_json
-from ..wire import stream_error as verdict
+from ..wire import stream_error
 from ..wire.registry import decoder_of, parser_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Stream:
             ProviderError: The answer is not whole, or means failure.
         """
         decoder, feed, decode = self.decoder, self.parser.feed, self.decoder.decode
-        gap, unshown = self._gap, 0
+        gap, silent_output = self._gap, 0
         broken: Failure | None = None
         failed: Failure | None = None
         late: list[Delta] = []
@@ -78,8 +78,8 @@ class Stream:
                         yield delta
                     if decoder.is_done:
                         break
-                if has_output or decoder.unshown != unshown:
-                    unshown = decoder.unshown
+                if has_output or decoder.silent_output != silent_output:
+                    silent_output = decoder.silent_output
                     self.has_output = True
                     watch.expect(gap)
                 if decoder.is_done or decoder.stop is not None:
@@ -121,12 +121,12 @@ class Stream:
             async for block in body.blocks:
                 was_done, has_output = self.decoder.is_done, False
                 for name, data in self.parser.feed(block):
-                    ends, unshown = self.decoder.ends, self.decoder.unshown
+                    stop_count, silent_output = self.decoder.stop_count, self.decoder.silent_output
                     deltas = self._decode(name, data)
                     late += deltas
-                    if deltas or self.decoder.unshown != unshown:
+                    if deltas or self.decoder.silent_output != silent_output:
                         goes_on = has_output = True
-                    if self.decoder.ends != ends:
+                    if self.decoder.stop_count != stop_count:
                         goes_on = False
                 if self.decoder.is_done and not was_done:
                     _drain(scope)
@@ -149,10 +149,10 @@ class Stream:
                     late += self._decode(name, data)
             late += self.decoder.end(is_clean=broken is None)
             if is_cut:
-                raise verdict.given_up(_LINGER)
+                raise stream_error.stopped_midway(_LINGER)
         except ProviderError as error:
             if is_cut and error.failure.kind is FailureKind.TOOL_CALL_MALFORMED:
-                return verdict.given_up(_LINGER).failure
+                return stream_error.stopped_midway(_LINGER).failure
             if broken is not None and error.failure.kind is FailureKind.TRUNCATED:
                 return _cut(error.failure, broken)
             return error.failure

@@ -1,50 +1,99 @@
-"""What the decoders of all wires keep alike."""
+"""The frame that the decoders of all wires share."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from pydantic_core import from_json
+
+from ..classify.fact_lookup import kind_of_stop
 from ..conversation import Usage
 from ..json_value import read_json
-from . import stream_error as verdict
+from . import stream_error
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..catalog.provider import Provider
+    from ..delta import Delta
+    from ..error import ProviderError
+    from ..failure import FailureKind
+    from ..wire_name import Wire
 
 
 class BaseDecoder:
-    """The beginning of a `Decoder` of `wire.py`, whose attributes it has."""
+    """The base of every `Decoder`: it parses an event, and leaves the meaning to `_event`."""
+
+    wire: ClassVar[Wire]
 
     def __init__(self, provider: Provider) -> None:
         self.model: str | None = None
         self.request_id: str | None = None
         self.usage = Usage()
         self.is_done = False
-        self.unshown = 0
-        self.ends = 0
+        self.silent_output = 0
+        self.stop_count = 0
         self._provider = provider
+        self._stop: str | None = None
 
-    def _take(self, usage: Usage) -> None:
-        """Keep the last count; but no last word that counts neither input nor output."""
-        mine = self.usage
-        counts = usage.input is not None or usage.output is not None
-        if counts or (mine.input is None and mine.output is None):
-            self.usage = usage
+    @property
+    def stop(self) -> str | None:
+        """Why the model stopped, in the provider's own word; None: it has not stopped yet."""
+        return self._stop
 
-    def _reread(self, data: bytes) -> Any:
-        """Read what the strict parser refused; the word for the end is an object without a key.
+    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
+        """Return the deltas of one event.
 
         Raises:
-            ProviderError: It cannot be read.
+            ProviderError: The event is an error, or cannot be read.
         """
-        if data.strip() == b"[DONE]":  # by it some servers end in wires that have no such word
+        try:
+            value = from_json(data)
+        except ValueError:
+            value = self._reread(data)
+        try:
+            return self._event(value, event, data)
+        except (AttributeError, KeyError, TypeError, IndexError) as error:
+            raise stream_error.unexpected_shape(
+                value, error, provider=self._provider, wire=self.wire
+            ) from error
+
+    def _event(self, value: Any, name: bytes, data: bytes) -> Sequence[Delta]:
+        """Return the deltas of *value*, an event parsed from *data*.
+
+        It may raise what reading JSON of an unexpected shape raises.
+        """
+        raise NotImplementedError
+
+    def _reread(self, data: bytes) -> Any:
+        """Return what the strict parser refused; for ``[DONE]`` an empty object.
+
+        Raises:
+            ProviderError: It is not JSON.
+        """
+        if data.strip() == b"[DONE]":  # some servers end with it in wires that do not know it
             self._take_done()
             return {}
         try:
             return read_json(data)
         except ValueError:
-            raise verdict.unreadable(data) from None
+            raise stream_error.unreadable(data) from None
 
     def _take_done(self) -> None:
-        """Take note that nothing more comes, which alone proves nothing."""
+        """Note that nothing more comes; this alone does not prove the answer whole."""
         self.is_done = True
+
+    def _take_usage(self, usage: Usage) -> None:
+        """Keep the latest count, unless it counts neither input nor output and an earlier did."""
+        known = self.usage
+        counts = usage.input is not None or usage.output is not None
+        if counts or (known.input is None and known.output is None):
+            self.usage = usage
+
+    def _error(self, value: object) -> ProviderError:
+        """Return the error that the event *value* reports."""
+        return stream_error.error_event(value, provider=self._provider, wire=self.wire)
+
+    def _failure_of(self, stop: str | None) -> FailureKind | None:
+        """Return the failure that the stop reason *stop* means; None: it means none."""
+        return kind_of_stop(stop, provider=self._provider, wire=self.wire)

@@ -24,9 +24,9 @@ class Decoder(Protocol):
     usage: Usage
     is_done: bool
     """Nothing more can come."""
-    unshown: int
+    silent_output: int
     """How many events brought output that no delta shows: arguments of calls, signatures."""
-    ends: int
+    stop_count: int
     """How many reasons for the end came; some providers send several, and output between them."""
 
     @property

@@ -25,7 +25,9 @@ def unreadable(data: bytes) -> ProviderError:
     return _server_error(f"sent an event of {len(data)} bytes that is not JSON (invalid JSON)")
 
 
-def odd(value: object, error: Exception, *, provider: Provider | str, wire: Wire) -> ProviderError:
+def unexpected_shape(
+    value: object, error: Exception, *, provider: Provider | str, wire: Wire
+) -> ProviderError:
     """Say that an event is JSON of a shape that this wire does not have, but may have an error."""
     if has_error_object(value):
         return error_event(value, provider=provider, wire=wire)
@@ -37,7 +39,7 @@ def truncated() -> ProviderError:
     return _ended(FailureKind.TRUNCATED, "the stream ended before its terminal marker")
 
 
-def given_up(seconds: float) -> ProviderError:
+def stopped_midway(seconds: float) -> ProviderError:
     """Say that output came after the reason for the end, and no other end after it."""
     return _ended(
         FailureKind.TRUNCATED,
@@ -60,7 +62,7 @@ def malformed_call(name: str) -> ProviderError:
     )
 
 
-def empty(stop: str | None) -> ProviderError:
+def empty_answer(stop: str | None) -> ProviderError:
     """Say that a stream ended as if all were well, and brought neither text nor a call."""
     return _ended(
         FailureKind.EMPTY_RESPONSE,

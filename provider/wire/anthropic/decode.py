@@ -7,16 +7,13 @@ on 2026-11-29; captures anthropic_*, facade_*, framing_*.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from pydantic_core import from_json
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...classify.classify import has_error_object
-from ...classify.fact_lookup import kind_of_stop
 from ...conversation import Part, Reasoning, Text, ToolCall
 from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ...json_value import mapping, read_arguments, string
-from .. import stream_error as verdict
+from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..event_template import Template
 from ..protocol import new_call_id
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...catalog.provider import Provider
+    from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
 _SHOWN: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
@@ -98,19 +96,15 @@ class _Block:
 class AnthropicDecoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
+    wire: ClassVar[Wire] = "anthropic"
+
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[_Block] = []
         self._told = ToldCalls()
         self._at: dict[object, _Block] = {}
         self._growing: tuple[_Block, Template] | None = None  # what takes the deltas of late
-        self._stop: str | None = None
         self._detail = ""
-
-    @property
-    def stop(self) -> str | None:
-        """Why the model stopped, in the provider's own word; None while it has not."""
-        return self._stop
 
     @property
     def parts(self) -> list[Part]:
@@ -119,10 +113,10 @@ class AnthropicDecoder(BaseDecoder):
         return [part for part in parts if part is not None]
 
     def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
-        """Read one event; its type is taken from the data, and from its name where that has none.
+        """Return the deltas of one event.
 
         Raises:
-            ProviderError: It is an error, or cannot be read.
+            ProviderError: The event is an error, or cannot be read.
         """
         if self._growing is not None:
             block, template = self._growing
@@ -130,17 +124,13 @@ class AnthropicDecoder(BaseDecoder):
             if text:  # nearly every event
                 block.pieces.append(text)
                 return (block.shown(text),)
-        try:
-            value = from_json(data)
-        except ValueError:
-            value = self._reread(data)
-        try:
-            kind = value.get("type") or event.decode("utf-8", "replace")
-            if kind == "content_block_delta":
-                return self._delta(value.get("index"), value["delta"], data)
-            return self._other(kind, value)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise verdict.odd(value, error, provider=self._provider, wire="anthropic") from error
+        return BaseDecoder.decode(self, data, event)
+
+    def _event(self, value: Any, name: bytes, data: bytes) -> Sequence[Delta]:
+        kind = value.get("type") or name.decode("utf-8", "replace")
+        if kind == "content_block_delta":
+            return self._delta(value.get("index"), value["delta"], data)
+        return self._other(kind, value)
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Judge the stream where the body ended.
@@ -152,19 +142,19 @@ class AnthropicDecoder(BaseDecoder):
             ProviderError: The stream is not whole, or means failure.
         """
         if not (self.is_done or (is_clean and self._stop)):
-            raise verdict.truncated()
-        kind = kind_of_stop(self._stop, provider=self._provider, wire="anthropic")
+            raise stream_error.truncated()
+        kind = self._failure_of(self._stop)
         if kind is not None:
-            raise verdict.failed_stop(kind, self._stop or "", self._detail)
+            raise stream_error.failed_stop(kind, self._stop or "", self._detail)
         calls = [block for block in self._order if block.kind == "tool_use"]
         is_over = self._stop not in _CUT
         deltas = [delta for call in calls for delta in self._close(call, is_over=is_over)]
         if is_over:
             for call in calls:
                 if call.input is None:
-                    raise verdict.malformed_call(call.name)
+                    raise stream_error.malformed_call(call.name)
             if not any(isinstance(part, Text | ToolCall) for part in self.parts):
-                raise verdict.empty(self._stop)
+                raise stream_error.empty_answer(self._stop)
         return deltas
 
     def _take_done(self) -> None:
@@ -179,7 +169,7 @@ class AnthropicDecoder(BaseDecoder):
                 block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
             if block.kind == kind:
                 return self._grow(block, delta[kind], data)
-            self.unshown += 1  # of a block that we do not keep
+            self.silent_output += 1  # of a block that we do not keep
             return _NOTHING
         if block is None:
             return _NOTHING
@@ -188,7 +178,7 @@ class AnthropicDecoder(BaseDecoder):
         elif kind == "signature" and block.kind == "thinking":
             self._unshown(block.signature, delta["signature"])
         else:
-            self.unshown += 1
+            self.silent_output += 1
         return _NOTHING
 
     def _grow(self, block: _Block, text: object, data: bytes) -> Sequence[Delta]:
@@ -202,7 +192,7 @@ class AnthropicDecoder(BaseDecoder):
     def _unshown(self, pieces: list[str], text: object) -> None:
         if text and isinstance(text, str):
             pieces.append(text)
-            self.unshown += 1
+            self.silent_output += 1
 
     def _other(self, kind: str, value: dict[str, Any]) -> Sequence[Delta]:
         self._growing = None
@@ -220,7 +210,7 @@ class AnthropicDecoder(BaseDecoder):
             self.model = string(message.get("model")) or None
             self._count(mapping(message.get("usage")))
         elif kind == "error" or has_error_object(value):
-            raise verdict.error_event(value, provider=self._provider, wire="anthropic")
+            raise self._error(value)
         return _NOTHING
 
     def _start(self, index: object, content: dict[str, Any]) -> Sequence[Delta]:
@@ -232,11 +222,11 @@ class AnthropicDecoder(BaseDecoder):
             return (ToolCallStarted(call.id, call.name),)
         if kind == "redacted_thinking":
             self._open(index, _Block("thinking", redacted=content["data"]))
-            self.unshown += 1
+            self.silent_output += 1
             return _NOTHING
         if kind not in _SHOWN:
             self._at[index] = _Block("skipped")
-            self.unshown += 1
+            self.silent_output += 1
             return _NOTHING
         block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
         self._unshown(block.signature, content.get("signature"))
@@ -260,7 +250,7 @@ class AnthropicDecoder(BaseDecoder):
     def _note_stop(self, value: dict[str, Any]) -> None:
         delta = mapping(value.get("delta"))
         stop = string(delta.get("stop_reason"))
-        self.ends += bool(stop)
+        self.stop_count += bool(stop)
         self._stop = stop or self._stop
         details = mapping(delta.get("stop_details"))
         said = (string(details.get(name)) for name in ("category", "explanation"))

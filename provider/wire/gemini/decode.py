@@ -8,17 +8,14 @@ the google-genai package 2.34, and gemini-cli (packages/core/src/core/geminiChat
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from pydantic_core import from_json
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...classify.classify import has_error_object
-from ...classify.fact_lookup import kind_of_stop
 from ...conversation import Part, Reasoning, Text, ToolCall, Usage
 from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ...failure import FailureKind
 from ...json_value import integer, mapping, read_arguments, string
-from .. import stream_error as verdict
+from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..protocol import new_call_id
 from ..seen_calls import ToldCalls
@@ -27,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ...catalog.provider import Provider
+    from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
 _CUT = "MAX_TOKENS"
@@ -64,19 +62,20 @@ class _Call:
 class GeminiDecoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
+    wire: ClassVar[Wire] = "gemini"
+
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[_Run | _Call] = []
         self._told = ToldCalls()
         self._unread: list[str] = []  # names of calls whose arguments cannot be read
-        self._finish: str | None = None
         self._blocked: str | None = None
         self._detail = ""
 
     @property
     def stop(self) -> str | None:
         """Why the model stopped, or why the prompt was blocked, in the provider's own word."""
-        return self._finish or self._blocked
+        return self._stop or self._blocked
 
     @property
     def parts(self) -> list[Part]:
@@ -84,28 +83,17 @@ class GeminiDecoder(BaseDecoder):
 
         Thinking is finished when its signature or something else follows it.
         """
-        last = len(self._order) - 1 if self._finish is None else None
+        last = len(self._order) - 1 if self._stop is None else None
         return [
             entry.part(complete=index != last or entry.signature is not None)
             for index, entry in enumerate(self._order)
         ]
 
-    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
-        """Read one event; an array in it is read as that many events.
-
-        Raises:
-            ProviderError: It is an error, or cannot be read.
-        """
-        try:
-            value = from_json(data)
-        except ValueError:
-            value = self._reread(data)
-        try:
-            if isinstance(value, list):
-                return [delta for entry in value for delta in self._chunk(entry, event)]
-            return self._chunk(value, event)
-        except (AttributeError, KeyError, TypeError, IndexError) as error:
-            raise verdict.odd(value, error, provider=self._provider, wire="gemini") from error
+    def _event(self, value: Any, name: bytes, data: bytes) -> Sequence[Delta]:
+        """Return the deltas of *value*; an array counts as that many events."""
+        if isinstance(value, list):
+            return [delta for entry in value for delta in self._chunk(entry, name)]
+        return self._chunk(value, name)
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Judge the stream where the body ended, however it did.
@@ -113,18 +101,18 @@ class GeminiDecoder(BaseDecoder):
         Raises:
             ProviderError: The stream is not whole, or means failure.
         """
-        if self._finish is None:
+        if self._stop is None:
             if self._blocked is None:
-                raise verdict.truncated()
-            raise verdict.failed_stop(FailureKind.CONTENT_FILTER, self._blocked, self._detail)
-        kind = self._kind()
+                raise stream_error.truncated()
+            raise stream_error.failed_stop(FailureKind.CONTENT_FILTER, self._blocked, self._detail)
+        kind = self._failure_of(self._stop)
         if kind is not None:
-            raise verdict.failed_stop(kind, self._finish, self._detail)
-        if self._finish != _CUT:
+            raise stream_error.failed_stop(kind, self._stop, self._detail)
+        if self._stop != _CUT:
             if self._unread:
-                raise verdict.malformed_call(self._unread[0])
+                raise stream_error.malformed_call(self._unread[0])
             if not any(isinstance(entry, _Call) or _is_text(entry) for entry in self._order):
-                raise verdict.empty(self._finish)
+                raise stream_error.empty_answer(self._stop)
         return _NOTHING
 
     def _chunk(self, value: Mapping[str, Any], event: bytes) -> Sequence[Delta]:
@@ -132,7 +120,7 @@ class GeminiDecoder(BaseDecoder):
         if (event == b"error" or "error" in value or not candidates) and (
             event == b"error" or has_error_object(value)
         ):
-            raise verdict.error_event(value, provider=self._provider, wire="gemini")
+            raise self._error(value)
         self._note(value)
         # Only one was asked for; whatever else comes is none of ours.
         candidate = next((c for c in candidates or () if not c.get("index")), None)
@@ -148,7 +136,7 @@ class GeminiDecoder(BaseDecoder):
         self.request_id = string(value.get("responseId")) or self.request_id
         usage = value.get("usageMetadata")
         if isinstance(usage, dict) and usage:
-            self._take(_usage(usage))  # of the whole answer so far
+            self._take_usage(_usage(usage))  # of the whole answer so far
         feedback = mapping(value.get("promptFeedback"))
         reason = string(feedback.get("blockReason"))
         if reason not in _UNSPECIFIED:
@@ -162,7 +150,7 @@ class GeminiDecoder(BaseDecoder):
             return
         text, is_thought = string(part.get("text")), part.get("thought") is True
         if signature is None and not text:
-            self.unshown += not (part.keys() <= {"text", "thought"})
+            self.silent_output += not (part.keys() <= {"text", "thought"})
             return
         if signature is not None and not text and not part.keys() <= _SIGNED:
             return  # on a part of a kind that we do not keep
@@ -171,7 +159,7 @@ class GeminiDecoder(BaseDecoder):
             run.pieces.append(text)
             yield ReasoningDelta(text) if is_thought else TextDelta(text)
         else:
-            self.unshown += 1
+            self.silent_output += 1
 
     def _run(self, *, is_thought: bool, signature: str | None) -> _Run:
         """Return where a piece of text belongs: nothing is merged over a signature."""
@@ -190,11 +178,11 @@ class GeminiDecoder(BaseDecoder):
         name, arguments = string(call.get("name")), _arguments(call)
         if not name or arguments is None:
             self._unread.append(name)
-            self.unshown += 1
+            self.silent_output += 1
             return
         made = _Call(string(call.get("id")) or new_call_id(), name, arguments, signature)
         if self._told.repeats(made.id, name, arguments):
-            self.unshown += 1
+            self.silent_output += 1
             return
         self._order.append(made)
         yield ToolCallStarted(made.id, name)
@@ -203,13 +191,10 @@ class GeminiDecoder(BaseDecoder):
     def _end_with(self, candidate: Mapping[str, Any]) -> None:
         """Keep the reason for the end; of several the last, but a failure stays one."""
         finish = string(candidate.get("finishReason"))
-        self.ends += finish not in _UNSPECIFIED
-        if finish not in _UNSPECIFIED and self._kind() is None:
-            self._finish = finish
+        self.stop_count += finish not in _UNSPECIFIED
+        if finish not in _UNSPECIFIED and self._failure_of(self._stop) is None:
+            self._stop = finish
             self._detail = string(candidate.get("finishMessage"))
-
-    def _kind(self) -> FailureKind | None:
-        return kind_of_stop(self._finish, provider=self._provider, wire="gemini")
 
 
 _SIGNED = frozenset({"text", "thought", "thoughtSignature"})

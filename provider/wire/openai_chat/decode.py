@@ -7,18 +7,15 @@ openai_chat_*, openrouter_stream_*, compat_*, deepseek_stream_*, groq_stream_*, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from pydantic_core import from_json
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...catalog.vendor import vendor_of
 from ...classify.classify import has_error_object
-from ...classify.fact_lookup import kind_of_stop
 from ...conversation import Part, Reasoning, Text, Usage
 from ...delta import Delta, ReasoningDelta, TextDelta
 from ...failure import FailureKind
 from ...json_value import integer, mapping, string
-from .. import stream_error as verdict
+from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..event_template import Template
 from .reasoning_details import ReasoningDetails
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ...catalog.provider import Provider
-    from ...error import ProviderError
+    from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
 _TAGGING = frozenset({"minimax"})
@@ -41,6 +38,8 @@ _CUT = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
 class ChatDecoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
+    wire: ClassVar[Wire] = "openai-chat"
+
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._template = Template(_text_in)
@@ -51,7 +50,6 @@ class ChatDecoder(BaseDecoder):
         self._refusal: list[str] = []
         self._details = ReasoningDetails()
         self._calls = CallAssembler()
-        self._finish: str | None = None
 
     @property
     def stop(self) -> str | None:
@@ -59,9 +57,9 @@ class ChatDecoder(BaseDecoder):
 
         Servers that say ``stop`` although they called a tool are read as ``tool_calls``.
         """
-        if self._finish == "stop" and self._calls.parts:
+        if self._stop == "stop" and self._calls.parts:
             return "tool_calls"
-        return self._finish
+        return self._stop
 
     @property
     def parts(self) -> list[Part]:
@@ -71,7 +69,7 @@ class ChatDecoder(BaseDecoder):
         """
         parts: list[Part] = []
         reasoning = "".join(self._reasoning)
-        is_complete = self._finish is not None
+        is_complete = self._stop is not None
         details = tuple(self._details.merged()) if is_complete else ()
         if reasoning or details:
             parts.append(Reasoning(reasoning, details=details, complete=is_complete))
@@ -91,30 +89,26 @@ class ChatDecoder(BaseDecoder):
             if text:  # nearly every event
                 self._text.append(text)
                 return (TextDelta(text),)
-        try:
-            value = from_json(data)
-        except ValueError:
-            value = self._reread(data)
-        try:
-            choices = value.get("choices")
-            if event == b"error" or not choices or "error" in value:
-                if event == b"error" or has_error_object(value):
-                    raise self._error(value)
-                if not choices:
-                    self._note(value, {})
-                    return _NOTHING
-            choice = choices[0]
-            if self.model is None or value.get("usage") or "usage" in choice or "x_groq" in value:
-                self._note(value, choice)
-            delta = choice.get("delta") or {}
-            content = delta.get("content")
-            if content and isinstance(content, str) and self._holds_text_alone(choice, delta):
-                self._template.learn(data, content)
-                self._text.append(content)
-                return (TextDelta(content),)
-            return self._choice(choice, delta)
-        except (AttributeError, KeyError, TypeError, IndexError) as error:
-            raise verdict.odd(value, error, provider=self._provider, wire="openai-chat") from error
+        return BaseDecoder.decode(self, data, event)
+
+    def _event(self, value: Any, name: bytes, data: bytes) -> Sequence[Delta]:
+        choices = value.get("choices")
+        if name == b"error" or not choices or "error" in value:
+            if name == b"error" or has_error_object(value):
+                raise self._error(value)
+            if not choices:
+                self._note(value, {})
+                return _NOTHING
+        choice = choices[0]
+        if self.model is None or value.get("usage") or "usage" in choice or "x_groq" in value:
+            self._note(value, choice)
+        delta = choice.get("delta") or {}
+        content = delta.get("content")
+        if content and isinstance(content, str) and self._holds_text_alone(choice, delta):
+            self._template.learn(data, content)
+            self._text.append(content)
+            return (TextDelta(content),)
+        return self._choice(choice, delta)
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Judge the stream where the body ended; a reason for the end is enough, however it did.
@@ -122,23 +116,23 @@ class ChatDecoder(BaseDecoder):
         Raises:
             ProviderError: The stream is not whole, or means failure.
         """
-        if self._finish is None:
-            raise verdict.truncated()
-        kind = kind_of_stop(self._finish, provider=self._provider, wire="openai-chat")
+        if self._stop is None:
+            raise stream_error.truncated()
+        kind = self._failure_of(self._stop)
         if kind is not None:
-            raise verdict.failed_stop(kind, self._finish)
+            raise stream_error.failed_stop(kind, self._stop)
         if self._refusal:
-            raise verdict.failed_stop(FailureKind.REFUSAL, "refusal", "".join(self._refusal))
-        is_cut = self._finish in _CUT
+            raise stream_error.failed_stop(FailureKind.REFUSAL, "refusal", "".join(self._refusal))
+        is_cut = self._stop in _CUT
         if not (is_clean or is_cut) and self._calls.lacks_arguments:
-            raise verdict.truncated()  # the reason for the end may have come before its time
+            raise stream_error.truncated()  # the reason for the end may have come before its time
         deltas = list(self._calls.end(is_cut=is_cut))
         if not is_cut:
             for call in self._calls.calls:
                 if call.input is None:
-                    raise verdict.malformed_call(call.name)
+                    raise stream_error.malformed_call(call.name)
             if not (self._text or self._calls.parts):
-                raise verdict.empty(self._finish)
+                raise stream_error.empty_answer(self._stop)
         return deltas
 
     def _holds_text_alone(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> bool:
@@ -152,28 +146,28 @@ class ChatDecoder(BaseDecoder):
             deltas += self._content(delta.get("content"))
             for fragment in delta.get("tool_calls") or ():
                 deltas += self._calls.add(fragment)
-                self.unshown += 1
+                self.silent_output += 1
             self._refuse(delta.get("refusal"))
         finish = choice.get("finish_reason")
         if finish and isinstance(finish, str):
             self._end_with(finish)
             deltas += self._calls.close()
-        if self._finish is not None and self._tag is not None:
+        if self._stop is not None and self._tag is not None:
             deltas += [self._told(held) for held in self._tag.end()]
             self._tag = None
         return deltas
 
     def _end_with(self, finish: str) -> None:
         """Keep the reason for the end; of several the last, but a failure stays one."""
-        self.ends += 1
-        failed = kind_of_stop(self._finish, provider=self._provider, wire="openai-chat")
+        self.stop_count += 1
+        failed = self._failure_of(self._stop)
         if failed is None:
-            self._finish = finish
+            self._stop = finish
 
     def _refuse(self, text: object) -> None:
         if text and isinstance(text, str):
             self._refusal.append(text)
-            self.unshown += 1
+            self.silent_output += 1
 
     def _thinking(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
         """Read the thinking: of the fields that carry the same text, one."""
@@ -185,7 +179,7 @@ class ChatDecoder(BaseDecoder):
             self._reasoning.append(text)
             yield ReasoningDelta(text)
         elif delta.get("reasoning_details"):
-            self.unshown += 1
+            self.silent_output += 1
 
     def _content(self, content: object) -> Iterator[Delta]:
         """Read content, which Mistral sends as a list of chunks as well."""
@@ -209,16 +203,13 @@ class ChatDecoder(BaseDecoder):
         for delta in tag.read(text):
             held = False
             yield self._told(delta)
-        self.unshown += held
+        self.silent_output += held
         if tag.is_over:
             self._tag = None
 
     def _told(self, delta: TextDelta | ReasoningDelta) -> Delta:
         (self._text if isinstance(delta, TextDelta) else self._reasoning).append(delta.text)
         return delta
-
-    def _error(self, value: object) -> ProviderError:
-        return verdict.error_event(value, provider=self._provider, wire="openai-chat")
 
     def _note(self, value: Mapping[str, Any], choice: Mapping[str, Any]) -> None:
         self.model = self.model or string(value.get("model")) or None
@@ -228,7 +219,7 @@ class ChatDecoder(BaseDecoder):
             raise self._error({"error": {"code": groq["error"], "message": groq["error"]}})
         for usage in (value.get("usage"), choice.get("usage"), groq.get("usage")):
             if isinstance(usage, dict) and usage:
-                self._take(_usage(usage))
+                self._take_usage(_usage(usage))
 
 
 def _text_in(value: Any) -> object:

@@ -6,17 +6,14 @@ read on 2026-11-29; captures responses_*.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from pydantic_core import from_json
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...classify.classify import has_error_object
-from ...classify.fact_lookup import kind_of_stop
 from ...conversation import Part, Text, ToolCall, Usage
 from ...delta import Delta, TextDelta
 from ...failure import FailureKind
 from ...json_value import integer, mapping, string
-from .. import stream_error as verdict
+from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..seen_calls import ToldCalls
 from .output_item import Item
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...catalog.provider import Provider
-    from ...error import ProviderError
+    from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
 _MAX_TOKENS = "max_output_tokens"
@@ -43,18 +40,14 @@ _OWNERS = {
 class ResponsesDecoder(BaseDecoder):
     """Read the events of one attempt; a `Decoder` of `wire.py`."""
 
+    wire: ClassVar[Wire] = "openai-responses"
+
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[Item] = []
         self._told = ToldCalls()
         self._at: dict[object, Item] = {}
-        self._stop: str | None = None
         self._is_cut = False
-
-    @property
-    def stop(self) -> str | None:
-        """Why the answer ended, in the provider's own word; None while it has not."""
-        return self._stop
 
     @property
     def parts(self) -> list[Part]:
@@ -62,29 +55,15 @@ class ResponsesDecoder(BaseDecoder):
         parts = (item.part() for item in self._order)
         return [part for part in parts if part is not None]
 
-    def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
-        """Read one event; its type is taken from the data, and from its name where that has none.
-
-        Raises:
-            ProviderError: It is an error, or cannot be read.
-        """
-        try:
-            value = from_json(data)
-        except ValueError:
-            value = self._reread(data)
-        try:
-            kind = value.get("type") or event.decode("utf-8", "replace")
-            if kind == "response.output_text.delta":  # nearly every event
-                text = value["delta"]
-                if not text or not isinstance(text, str):
-                    return _NOTHING
-                self._item(value, "message").pieces.append(text)
-                return (TextDelta(text),)
-            return self._other(kind, value)
-        except (AttributeError, KeyError, TypeError) as error:
-            raise verdict.odd(
-                value, error, provider=self._provider, wire="openai-responses"
-            ) from error
+    def _event(self, value: Any, name: bytes, data: bytes) -> Sequence[Delta]:
+        kind = value.get("type") or name.decode("utf-8", "replace")
+        if kind == "response.output_text.delta":  # nearly every event
+            text = value["delta"]
+            if not text or not isinstance(text, str):
+                return _NOTHING
+            self._item(value, "message").pieces.append(text)
+            return (TextDelta(text),)
+        return self._other(kind, value)
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Judge the stream where the body ended, however it did.
@@ -94,19 +73,19 @@ class ResponsesDecoder(BaseDecoder):
         """
         stop = self._stop
         if stop is None:
-            raise verdict.truncated()
-        kind = kind_of_stop(stop, provider=self._provider, wire="openai-responses")
+            raise stream_error.truncated()
+        kind = self._failure_of(stop)
         if kind is not None:
-            raise verdict.failed_stop(kind, stop)
+            raise stream_error.failed_stop(kind, stop)
         refusal = "".join(item.refusal for item in self._order)
         if refusal:
-            raise verdict.failed_stop(FailureKind.REFUSAL, "refusal", refusal)
+            raise stream_error.failed_stop(FailureKind.REFUSAL, "refusal", refusal)
         deltas: list[Delta] = []
         if not self._is_cut:
             deltas = [d for item in list(self._order) for d in self._once(item, item.end())]
             self._check_calls(stop)
         if stop != _MAX_TOKENS and not any(isinstance(p, Text | ToolCall) for p in self.parts):
-            raise verdict.empty(stop)
+            raise stream_error.empty_answer(stop)
         return deltas
 
     def _check_calls(self, stop: str) -> None:
@@ -114,8 +93,8 @@ class ResponsesDecoder(BaseDecoder):
             if item.kind != "function_call" or item.input is not None:
                 continue
             if item.is_done:
-                raise verdict.malformed_call(item.name)
-            raise verdict.failed_stop(
+                raise stream_error.malformed_call(item.name)
+            raise stream_error.failed_stop(
                 FailureKind.TOOL_CALL_MALFORMED, stop, f"the call of {item.name!r} was not closed"
             )
 
@@ -131,7 +110,7 @@ class ResponsesDecoder(BaseDecoder):
         elif kind == "error" or has_error_object(value):
             raise self._error(value)
         elif kind.endswith(".delta"):
-            self.unshown += 1  # of an item that we do not keep
+            self.silent_output += 1  # of an item that we do not keep
         else:
             self._note(mapping(value.get("response")))
         return _NOTHING
@@ -161,7 +140,7 @@ class ResponsesDecoder(BaseDecoder):
             return _NOTHING
         if item.kind == "reasoning":
             return item.think(text, value.get("summary_index"))
-        self.unshown += 1
+        self.silent_output += 1
         if item.kind == "message":
             item.refusal += text
         else:
@@ -185,7 +164,7 @@ class ResponsesDecoder(BaseDecoder):
             return _NOTHING
         deltas = self._once(item, item.close(fields))
         if item.encrypted and not deltas:
-            self.unshown += 1
+            self.silent_output += 1
         return deltas
 
     def _once(self, item: Item, deltas: Sequence[Delta]) -> Sequence[Delta]:
@@ -223,10 +202,7 @@ class ResponsesDecoder(BaseDecoder):
         self.request_id = string(response.get("id")) or self.request_id
         usage = response.get("usage")
         if isinstance(usage, dict) and usage:
-            self._take(_usage(usage))
-
-    def _error(self, value: object) -> ProviderError:
-        return verdict.error_event(value, provider=self._provider, wire="openai-responses")
+            self._take_usage(_usage(usage))
 
 
 def _key(value: Mapping[str, Any]) -> object:

@@ -112,14 +112,14 @@ def test_arguments_and_signatures_count_as_output_that_no_delta_shows() -> None:
 
     read(reader, [START, *THINKING, *CALL[:3], {"type": "ping"}])
 
-    assert reader.unshown == 2
+    assert reader.silent_output == 2
 
 
 SKIPPED = began(0, type="server_tool_use", id="s", name="search", input={})
 
 
 @pytest.mark.parametrize(
-    ("event", "unshown"),
+    ("event", "silent_output"),
     [
         pytest.param(piece(0, "input_json", '{"q'), 1, id="arguments"),
         pytest.param(piece(0, "text", "a"), 1, id="text"),
@@ -129,13 +129,15 @@ SKIPPED = began(0, type="server_tool_use", id="s", name="search", input={})
         pytest.param({"type": "ping"}, 0, id="a ping"),
     ],
 )
-def test_what_comes_of_a_block_that_is_skipped_counts_as_output(event: Event, unshown: int) -> None:
+def test_what_comes_of_a_block_that_is_skipped_counts_as_output(
+    event: Event, silent_output: int
+) -> None:
     reader = decoder()
     read(reader, [START, SKIPPED])
-    before = reader.unshown
+    before = reader.silent_output
 
     assert read(reader, [event]) == []
-    assert reader.unshown - before == unshown
+    assert reader.silent_output - before == silent_output
 
 
 def test_a_citation_counts_as_output() -> None:
@@ -143,7 +145,7 @@ def test_a_citation_counts_as_output() -> None:
 
     read(reader, [START, *TEXT[:2], piece(0, "citations", "c")])
 
-    assert reader.unshown == 1
+    assert reader.silent_output == 1
 
 
 WHOLE = [

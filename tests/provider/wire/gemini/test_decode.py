@@ -190,7 +190,7 @@ def test_signatures_alone_count_as_output_that_no_delta_shows() -> None:
 
     read(reader, [chunk(text("a")), chunk(text("", "s")), chunk(text("")), STOP])
 
-    assert reader.unshown == 1
+    assert reader.silent_output == 1
 
 
 @pytest.mark.parametrize(

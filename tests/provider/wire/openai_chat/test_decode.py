@@ -78,7 +78,7 @@ def test_text_and_a_call_are_told_and_kept() -> None:
     assert reader.parts == [Text("Hello"), ToolCall("call_1", "read", {"path": "a.py"})]
     assert (reader.stop, reader.model, reader.request_id) == ("tool_calls", "m", "gen-1")
     assert reader.usage == Usage(input=4, output=7)
-    assert reader.unshown == 3
+    assert reader.silent_output == 3
 
 
 READ = {"name": "read"}
@@ -485,7 +485,7 @@ def test_thinking_in_a_tag_is_no_text(provider: Provider) -> None:
 
     assert deltas == [ReasoningDelta("Hm"), TextDelta("a"), TextDelta("b")]
     assert reader.parts == [Reasoning("Hm"), Text("ab")]
-    assert reader.unshown == 2
+    assert reader.silent_output == 2
     assert reader.end() == []
 
 

@@ -131,7 +131,7 @@ def test_thinking_text_and_a_call_are_told_and_kept() -> None:
     ]
     assert (reader.stop, reader.model, reader.request_id) == ("completed", "m", "resp_1")
     assert reader.usage == Usage(input=9, output=7, cache_read=5, cache_write=2)
-    assert reader.unshown == 3
+    assert reader.silent_output == 3
 
 
 WHOLE = [
