@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
-import sniffio
+
+from ..native_cancel import run_to_end
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from collections.abc import AsyncGenerator
 
     import httpx
 
@@ -39,7 +40,7 @@ class Body:
 
     async def release(self) -> None:
         """Give the connection back, whoever cancels us; `blocks` came to its end."""
-        await _ended(self._release)
+        await run_to_end(self._release, seconds=_CLOSE)
 
     async def _release(self) -> None:
         await self._response.aclose()
@@ -47,7 +48,7 @@ class Body:
 
     async def abandon(self) -> None:
         """Close the connection, also while we are being cancelled."""
-        await _ended(self._abandon)
+        await run_to_end(self._abandon, seconds=_CLOSE)
 
     async def _abandon(self) -> None:
         with anyio.move_on_after(_CLOSE, shield=True):
@@ -58,35 +59,3 @@ class Body:
             with suppress(Exception):
                 async for _ in self.blocks:
                     pass
-
-
-async def _ended(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Do *work* to its end, then be cancelled if we were meanwhile.
-
-    What asyncio itself cancels heeds no shield, and inside *work* the pool would lose track of
-    the connection. A task of its own is cheaper than a group with one.
-    """
-    if sniffio.current_async_library() != "asyncio":
-        await work()
-        return
-    from asyncio import CancelledError, get_running_loop, shield  # loaded by now
-
-    cancelled: CancelledError | None = None
-    # With the scope's shield only asyncio's own cancellation gets here; a scope's comes after it.
-    with anyio.CancelScope(shield=True):
-        loop = get_running_loop()
-        task = loop.create_task(work())
-        timer = loop.call_later(_CLOSE, task.cancel)
-        while not task.done():
-            try:
-                await shield(task)
-            except CancelledError as error:
-                if not task.cancelled():
-                    cancelled = error
-            except Exception:  # noqa: BLE001, S110 - raised below
-                pass
-        timer.cancel()
-    if cancelled is not None:
-        raise cancelled
-    if not task.cancelled():
-        task.result()

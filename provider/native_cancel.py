@@ -1,0 +1,78 @@
+"""Protection against asyncio's own cancellation.
+
+`Task.cancel`, `asyncio.timeout` and Ctrl-C cancel a task of asyncio without regard to anyio's
+shields. Work that has to come to a known end therefore runs in a task of its own here, which they
+do not reach directly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import sniffio
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+    from typing import Any
+
+T = TypeVar("T")
+
+
+async def run_in_child_task(work: Callable[[], Awaitable[T]]) -> T:
+    """Return what *work* returns, or raise what it raises.
+
+    A cancellation by asyncio reaches *work* as the cancellation of a scope, which shields inside
+    *work* hold off. Without this, it would leave a thread running, or a write of unknown outcome.
+    """
+    returned: list[T] = []
+    raised: list[BaseException] = []
+
+    async def run() -> None:
+        try:
+            returned.append(await work())
+        except anyio.get_cancelled_exc_class() as error:
+            raised.append(error)
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised below, without a group around it
+            raised.append(error)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run)
+    if raised:
+        raise raised[0]
+    return returned[0]
+
+
+async def run_to_end(work: Callable[[], Coroutine[Any, Any, None]], *, seconds: float) -> None:
+    """Run *work* to its end, and only then let a cancellation that came meanwhile take effect.
+
+    It serves short work of every request, because one task costs less than a group with one task.
+
+    Args:
+        seconds: When *work* is cancelled after all, on asyncio.
+    """
+    if sniffio.current_async_library() != "asyncio":
+        await work()
+        return
+    from asyncio import CancelledError, get_running_loop, shield  # already imported by now
+
+    cancelled: CancelledError | None = None
+    # The scope holds off the cancellations of other scopes, so that only asyncio's own gets here.
+    with anyio.CancelScope(shield=True):
+        loop = get_running_loop()
+        task = loop.create_task(work())
+        timer = loop.call_later(seconds, task.cancel)
+        while not task.done():
+            try:
+                await shield(task)
+            except CancelledError as error:
+                if not task.cancelled():
+                    cancelled = error
+            except Exception:  # noqa: BLE001, S110 - raised below
+                pass
+        timer.cancel()
+    if cancelled is not None:
+        raise cancelled
+    if not task.cancelled():
+        task.result()
