@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import codecs
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..capture import CaptureFile
 from ..catalog.provider import Provider
 from ..catalog.vendor import vendor_named, vendor_of
 from ..client.error_response import is_stream, name_refusal
 from ..delta import TextDelta, ToolCallStarted
-from ..error import ConfigError, ProviderError
-from ..json_value import is_json, mapping, read_json, write_json
+from ..error import ProviderError
+from ..json_value import is_json
 from ..wire.registry import parser_of
 from .http_dump import RawAnswer, refuse_misplaced
 
@@ -87,7 +87,7 @@ class Recorded:
                 provider=provider or "", status=raw.status, headers=raw.headers,
                 blocks=(raw.body,), is_clean=raw.is_clean, notes=_left_out(status, raw.status),
             )  # fmt: skip
-        capture = _capture(content)
+        capture = CaptureFile.parse(content)
         if capture is not None:
             return cls._captured(capture, provider, status)
         notes: tuple[str, ...] = ()
@@ -97,18 +97,14 @@ class Recorded:
         return cls(provider=provider or "", status=status or 200, blocks=(content,), notes=notes)
 
     @classmethod
-    def _captured(
-        cls, capture: Mapping[str, Any], provider: str | None, given: int | None
-    ) -> Recorded:
-        status, chunks = _checked(capture)["status"], capture.get("chunks_b64")
-        blocks = tuple(_chunks(chunks)) if chunks is not None else (_body(capture["body"]),)
+    def _captured(cls, capture: CaptureFile, provider: str | None, given: int | None) -> Recorded:
         return cls(
-            provider=provider or capture.get("provider") or "",
-            status=status,
-            headers={name.lower(): str(value) for name, value in _headers(capture)},
-            blocks=blocks,
-            is_clean=capture.get("eof") != "reset",
-            notes=_left_out(given, status),
+            provider=provider or capture.provider,
+            status=capture.status,
+            headers={name.lower(): value for name, value in capture.headers},
+            blocks=(capture.body,) if capture.chunks is None else capture.chunks,
+            is_clean=not capture.is_reset,
+            notes=_left_out(given, capture.status),
         )
 
     @property
@@ -168,47 +164,6 @@ def _plain(content: bytes) -> bytes:
 def _left_out(given: int | None, status: int) -> tuple[str, ...]:
     is_other = given is not None and given != status
     return (f"status {status}, as the file says, and not {given} of --status",) if is_other else ()
-
-
-def _capture(content: bytes) -> Mapping[str, Any] | None:
-    """Return *content* where it is a capture: JSON with a status and a body of its own."""
-    try:
-        value = mapping(read_json(content))
-    except ValueError:
-        return None
-    return value if "status" in value and ("body" in value or "chunks_b64" in value) else None
-
-
-def _checked(capture: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return *capture* where what it says has the right types."""
-    status = capture["status"]
-    if not isinstance(status, int) or isinstance(status, bool) or not 100 <= status <= 999:
-        raise ConfigError(
-            f"`status` of a capture must be a whole number from 100 to 999, got {status!r}"
-        )
-    for name, kind, written in (("provider", str, "a string"), ("headers", dict, "an object")):
-        value = capture.get(name)
-        if value is not None and not isinstance(value, kind):
-            raise ConfigError(f"`{name}` of a capture must be {written}, got {value!r}")
-    if capture.get("eof") not in (None, "clean", "reset"):
-        raise ConfigError(f"`eof` of a capture must be 'clean' or 'reset', got {capture['eof']!r}")
-    return capture
-
-
-def _body(body: object) -> bytes:
-    """Return the body of a capture; one that was not quoted is written out again."""
-    return body.encode("utf-8", "replace") if isinstance(body, str) else write_json(body)
-
-
-def _chunks(chunks: object) -> list[bytes]:
-    try:
-        return [base64.b64decode(chunk, validate=True) for chunk in chunks]  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        raise ConfigError("`chunks_b64` of a capture must be a list of base64 strings") from None
-
-
-def _headers(capture: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return list(mapping(capture.get("headers")).items())
 
 
 @dataclass(slots=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import difflib
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..capture import CaptureFile
 from ..error import ConfigError
 from ..package_data import package_data
 
@@ -53,16 +52,15 @@ def load_capture(name: str) -> Capture:
         near = ", ".join(map(repr, difflib.get_close_matches(name, captures, n=3, cutoff=0.5)))
         hint = f"did you mean {near}?" if near else "see fixtures/captures for the names"
         raise ConfigError(f"there is no capture {name!r}: {hint}")
-    record = json.loads(captures[name].read_text(encoding="utf-8"))
+    record = CaptureFile.parse(captures[name].read_bytes())
+    assert record is not None  # noqa: S101 - the package's own file
     return Capture(
         name=name,
-        status=record["status"],
-        headers=tuple(
-            (key, value) for key, value in record["headers"].items() if key not in FRAMING
-        ),
-        pieces=_pieces(record["body"], record.get("chunks_b64")),
-        is_stream=record["kind"] == "sse",
-        is_reset=record.get("eof") == "reset",
+        status=record.status,
+        headers=tuple((key, value) for key, value in record.headers if key not in FRAMING),
+        pieces=record.chunks if record.chunks is not None else _pieces(record.body),
+        is_stream=record.is_stream,
+        is_reset=record.is_reset,
     )
 
 
@@ -70,8 +68,6 @@ def _captures() -> dict[str, Traversable]:
     return package_data("captures", ".json")
 
 
-def _pieces(body: str, chunks: list[str] | None) -> tuple[bytes, ...]:
-    """Cut *body* as it was received; without *chunks* after every event."""
-    if chunks is not None:
-        return tuple(base64.b64decode(chunk) for chunk in chunks)
-    return tuple(re.findall(rb".+?(?:\n\n|\r\n\r\n|\Z)", body.encode(), flags=re.DOTALL))
+def _pieces(body: bytes) -> tuple[bytes, ...]:
+    """Cut *body* after every event."""
+    return tuple(re.findall(rb".+?(?:\n\n|\r\n\r\n|\Z)", body, flags=re.DOTALL))
