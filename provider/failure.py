@@ -91,6 +91,13 @@ class Failure:
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return None, state | {"cause": recorded_cause(self.cause)}
 
+    def redact(self, hidden: Callable[[str], str]) -> None:
+        """Replace the texts that others wrote by what *hidden* returns for them: without keys."""
+        self.message = hidden(self.message)
+        self.code = self.code and hidden(self.code)
+        self.because = hidden(self.because)
+        self.request_id = self.request_id and hidden(self.request_id)
+
     @property
     def is_unreachable(self) -> bool:
         """Nothing listens there: asking again at once cannot help."""
@@ -99,11 +106,3 @@ class Failure:
     def __str__(self) -> str:
         status = "" if self.status is None else f" {self.status}"
         return f"{self.kind}{status}: {self.message}"
-
-
-def hush(failure: Failure, hidden: Callable[[str], str]) -> None:
-    """Put what others said of *failure* through *hidden*, which takes keys out of a text."""
-    failure.message = hidden(failure.message)
-    failure.code = failure.code and hidden(failure.code)
-    failure.because = hidden(failure.because)
-    failure.request_id = failure.request_id and hidden(failure.request_id)

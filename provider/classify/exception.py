@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..error import ProviderError
-from ..failure import Failure, FailureKind, Stage, hush
+from ..failure import Failure, FailureKind, Stage
 from ..secret import masked
 from . import exception_names as foreign_table
 from . import exception_response as foreign_answer
@@ -52,7 +52,7 @@ def classify_exception(
     asked = Asked(route=route, provider=provider, now=now)
     failure, is_own = _name(error, asked, set())
     failure.route = failure.route or route
-    hush(failure, masked)
+    failure.redact(masked)
     if not is_own:
         failure.cause = error
     return failure

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from ..json_value import mapping, read_json, string
+from ..json_value import listed, mapping, read_json, string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -152,40 +152,55 @@ def _read(value: object, form: str, headers: Mapping[str, str]) -> Report:
 def _words(
     top: Mapping[str, Any], error: Mapping[str, Any], form: str, headers: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    metadata, details = mapping(error.get("metadata")), error.get("details")
-    notes = [mapping(note) for note in details] if isinstance(details, list) else []
-    violations = [
-        mapping(violation)
-        for note in notes
-        for violation in note.get("violations") or ()
-        if isinstance(note.get("violations"), list)
-    ]
-    base = mapping(top.get("base_resp"))
-    innermost = mapping(error.get("innererror"))
+    base, innermost = mapping(top.get("base_resp")), mapping(error.get("innererror"))
     found: dict[str, list[object]] = {
         "form": [form],
         "type": [
             *(owner.get("type") for owner in (error, top) if _is_telling(owner.get("type"))),
-            _exception(error.get("__type") or headers.get("x-amzn-errortype")),
+            _aws_exception(error, headers),
         ],
         "code": [error.get("code"), base.get("status_code"), innermost.get("code")],
         "param": [error.get("param")],
-        "error_code": [mapping(details).get("error_code")],
+        "error_code": [mapping(error.get("details")).get("error_code")],
+    }
+    for words in (_openrouter_words(error), _google_words(error)):
+        for name, values in words.items():
+            found[name] = [*found.get(name, ()), *values]
+    named = {name: tuple(filter(None, map(_written, values))) for name, values in found.items()}
+    named["any"] = tuple(word for name in _CODES for word in named[name])
+    return {name: words for name, words in named.items() if words}
+
+
+def _aws_exception(error: Mapping[str, Any], headers: Mapping[str, str]) -> str:
+    """Return the name of an exception of AWS without its namespace and address."""
+    name = error.get("__type") or headers.get("x-amzn-errortype")
+    return string(name).rpartition("#")[2].partition(":")[0]
+
+
+def _openrouter_words(error: Mapping[str, Any]) -> dict[str, list[object]]:
+    """Return the words that OpenRouter puts into ``metadata``."""
+    metadata = mapping(error.get("metadata"))
+    flags = ("reasons", "flagged_input", "patterns")
+    return {
         "error_type": [metadata.get("error_type")],
         "provider_code": [metadata.get("provider_code")],
         "provider_name": [metadata.get("provider_name")],
         "limit_source": [metadata.get("limit_source")],
-        "moderation": [
-            name for name in ("reasons", "flagged_input", "patterns") if metadata.get(name)
-        ],
-        "reason": [metadata.get("reason"), *(note.get("reason") for note in notes)],
+        "moderation": [name for name in flags if metadata.get(name)],
+        "reason": [metadata.get("reason")],
+    }
+
+
+def _google_words(error: Mapping[str, Any]) -> dict[str, list[object]]:
+    """Return the words that Google puts into ``status`` and the notes in ``details``."""
+    notes = [mapping(note) for note in listed(error.get("details"))]
+    violations = [mapping(each) for note in notes for each in listed(note.get("violations"))]
+    return {
+        "reason": [note.get("reason") for note in notes],
         "rpc": [error.get("status") if not _number(error.get("status")) else None],
         "quota_id": [violation.get("quotaId") for violation in violations],
         "quota_value": [violation.get("quotaValue") for violation in violations],
     }
-    named = {name: tuple(filter(None, map(_written, values))) for name, values in found.items()}
-    named["any"] = tuple(word for name in _CODES for word in named[name])
-    return {name: words for name, words in named.items() if words}
 
 
 def _is_telling(kind: object) -> bool:
@@ -211,7 +226,7 @@ def _number(value: object) -> int | None:
 
 def _hints(top: Mapping[str, Any], error: Mapping[str, Any]) -> dict[str, str]:
     metadata, details = mapping(error.get("metadata")), error.get("details")
-    notes = [mapping(note) for note in details] if isinstance(details, list) else []
+    notes = [mapping(note) for note in listed(details)]
     hints = {
         name.lower(): _written(value) for name, value in mapping(metadata.get("headers")).items()
     }
@@ -259,11 +274,6 @@ def _unquoted(value: object) -> object:
         except ValueError:
             return value
     return value
-
-
-def _exception(name: object) -> str:
-    """Return the name of an exception of AWS without its namespace and address."""
-    return string(name).rpartition("#")[2].partition(":")[0]
 
 
 def _said(value: object) -> str:

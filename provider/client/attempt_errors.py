@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from ..classify.classify import request_id_of
 from ..error import ProviderError
-from ..failure import hush
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +37,7 @@ class Blame:
         """
         failure.route = self._route
         failure.request_id = failure.request_id or request_id_of(self.headers) or request_id
-        hush(failure, self._secret.hidden_in)
+        failure.redact(self._secret.hidden_in)
         failure.cause = self.quotable(failure.cause)
         return ProviderError(failure)
 
