@@ -36,9 +36,9 @@ class Fact:
     """One thing that a provider says, and what it means.
 
     Args:
-        given: What an error must hold: any of the words, for each of the names. The names are
+        exact: What an error must hold: any of the words, for each of the names. The names are
             those of a `Report`, and ``status``.
-        seen: Patterns that something it holds must begin with, for each of the names.
+        patterns: Patterns that something it holds must begin with, for each of the names.
         text: Pattern that its message must begin with, in any case; None reads no text. Where it
             has the groups ``limit`` and ``asked``, the second must be the larger number.
         is_capacity: It means that the provider has no room for this model.
@@ -46,29 +46,29 @@ class Fact:
     """
 
     kind: FailureKind
-    given: Mapping[str, frozenset[str]]
-    seen: Mapping[str, str] = field(default_factory=dict)
+    exact: Mapping[str, frozenset[str]]
+    patterns: Mapping[str, str] = field(default_factory=dict)
     text: str | None = None
     is_capacity: bool = False
     is_own: bool = False
 
-    def fits(self, report: ErrorWords) -> bool:
+    def matches(self, report: ErrorWords) -> bool:
         """Say whether an error that holds *report* says this."""
-        for name, words in self.given.items():
+        for name, words in self.exact.items():
             said = report.words.get(name, ())
             if words.isdisjoint(said) and not (said and ANY in words):
                 return False
-        for name, pattern in self.seen.items():
+        for name, pattern in self.patterns.items():
             if not any(re.match(pattern, said[:PREFIX]) for said in report.words.get(name, ())):
                 return False
         return self.text is None or _begins(self.text, report.message)
 
-    def because(self, report: ErrorWords) -> str:
+    def explain(self, report: ErrorWords) -> str:
         """Say in words what of *report* it was that decided."""
         said = []
-        for name in (*self.given, *self.seen):
+        for name in (*self.exact, *self.patterns):
             words = report.words.get(name, ())
-            word = next((word for word in words if word in self.given.get(name, words)), words[0])
+            word = next((word for word in words if word in self.exact.get(name, words)), words[0])
             said.append(f"status {word}" if name == "status" else f"{name} {word!r}")
         if self.text is not None:
             said.append("the wording of the message")

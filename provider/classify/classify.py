@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..failure import Failure, FailureKind, Stage
 from ..json_value import mapping
 from ..secret import masked
-from .fact_lookup import kind_of_status, own_facts, walk
+from .fact_lookup import facts_in_order, kind_of_status, own_facts
 from .fact_tables import tables_of, tables_of_upstream
 from .report import read_body, read_reports
 from .retry_after import read_wait
@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     from ..fact import Fact, Facts
     from ..route import Route
     from ..wire_name import Wire
+    from .fact_lookup import Reading
     from .report import Report
 
 BODY_LIMIT = 65_536
 """Bytes of an error's body that are read at most."""
 
-_MESSAGE = 500  # characters of a message that are kept
+_MESSAGE_LIMIT = 500  # characters of a message that are kept
 _AGGREGATED = frozenset({"error_type", "provider_name", "provider_code"})
 _CURABLE = frozenset({FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST})
-_TELLING = ("error_code", "code", "error_type", "type", "reason", "rpc")
+_CODE_NAMES = ("error_code", "code", "error_type", "type", "reason", "rpc")
 
 
 def classify_response(
@@ -120,7 +121,7 @@ def request_id_of(headers: Mapping[str, str]) -> str | None:
     return next((value for name in names if (value := headers.get(name))), None)
 
 
-def shorten(text: str, limit: int = _MESSAGE) -> str:
+def shorten(text: str, limit: int = _MESSAGE_LIMIT) -> str:
     """Bring *text* on one line of at most *limit* characters, without what looks like a key."""
     line = " ".join(masked(text[: 4 * limit]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
@@ -136,22 +137,22 @@ def _classify(
     headers: Mapping[str, str],
     now: float | None = None,
 ) -> Failure:
-    spoken = _spoken(reports, provider, wire)
+    readings = _with_tables(reports, provider, wire)
     said = ""
     if status is None:
-        status, said = _effective_status(spoken)
+        status, said = _effective_status(readings)
     named = "none" if status is None else str(status)
-    spoken = [(report.plus("status", named), tables) for report, tables in spoken]
-    decided = _decisive(spoken, own_facts(provider))
-    kind = kind_of_status(status, spoken[0][1]) if decided is None else decided[0].kind
+    readings = [(report.with_code("status", named), tables) for report, tables in readings]
+    decided = _first_match(readings, own_facts(provider))
+    kind = kind_of_status(status, readings[0][1]) if decided is None else decided[0].kind
     if kind is FailureKind.UNKNOWN and stage is Stage.STREAM:
         kind = FailureKind.SERVER_ERROR  # it broke off an answer, in words that we do not know
-    wait, reset_at = read_wait(kind, headers, spoken, now=now)
+    wait, reset_at = read_wait(kind, headers, readings, now=now)
     return Failure(
         kind=kind,
-        message=shorten(_worded(reports)),
+        message=shorten(_message_of(reports)),
         status=status,
-        code=_code([report for report, _ in spoken], status),
+        code=_code([report for report, _ in readings], status),
         retry_after=wait,
         reset_at=reset_at,
         stage=stage,
@@ -159,7 +160,7 @@ def _classify(
         is_capacity=_is_capacity(decided, status, wait),
         should_retry=_should_retry(headers),
         because=_because(decided, status, said),
-        cure=_cure(kind, spoken),
+        cure=_cure(kind, readings),
     )
 
 
@@ -171,54 +172,50 @@ def _is_capacity(
     return is_capacity and not (status == 402 and wait is not None)
 
 
-def _spoken(
-    reports: Sequence[Report], provider: Provider | str, wire: Wire
-) -> list[tuple[Report, tuple[Facts, ...]]]:
+def _with_tables(reports: Sequence[Report], provider: Provider | str, wire: Wire) -> list[Reading]:
     """Put next to each report the tables to read it by, the most telling one first.
 
     That is the innermost; but an aggregator has words of its own, and an inner body is that of
     the provider which it names.
     """
     tables = tables_of(provider, wire)
-    spoken = []
+    readings = []
     for report in reports:
-        spoken.append((_coded(report, tables), tables))
+        readings.append((_with_text_code(report, tables), tables))
         upstream = report.word("provider_name")
         if upstream:
             tables = tables_of_upstream(upstream, wire)
     is_aggregated = _AGGREGATED.intersection(reports[0].words)
-    return spoken if is_aggregated else spoken[::-1]
+    return readings if is_aggregated else readings[::-1]
 
 
-def _coded(report: Report, tables: tuple[Facts, ...]) -> Report:
+def _with_text_code(report: Report, tables: tuple[Facts, ...]) -> Report:
     """Add the code that some providers write into their message."""
     for table in tables:
         for pattern in table.coded:
             found = re.match(pattern, report.message)
             if found is not None and found["code"] not in report.words.get("code", ()):
-                return report.plus("code", found["code"])
+                return report.with_code("code", found["code"])
     return report
 
 
-def _decisive(
-    spoken: Sequence[tuple[Report, tuple[Facts, ...]]], own: tuple[Fact, ...]
-) -> tuple[Fact, Report] | None:
+def _first_match(readings: Sequence[Reading], own: tuple[Fact, ...]) -> tuple[Fact, Report] | None:
     """Return the first fact that fits, and what it fits."""
     for fact in own:
-        for report, _ in spoken:
-            if fact.fits(report):
+        for report, _ in readings:
+            if fact.matches(report):
                 return fact, report
-    return next((pair for pair in walk(*spoken) if pair[0].fits(pair[1])), None)
+    return next((pair for pair in facts_in_order(*readings) if pair[0].matches(pair[1])), None)
 
 
 def _effective_status(
-    spoken: Sequence[tuple[Report, tuple[Facts, ...]]],
+    readings: Sequence[Reading],
 ) -> tuple[int | None, str]:
     """Return the status that an error in a stream stands for, and which word of it says so."""
-    for report, tables in spoken:
+    for report, tables in readings:
         if report.status is not None:
             return report.status, f"the status {report.status} in the error itself"
-        for name in (*_TELLING, "provider_code"):
+        for name in (*_CODE_NAMES, "provider_code"):
             for word in report.words.get(name, ()):
                 for table in tables:
                     if word in table.statuses:
@@ -229,14 +226,14 @@ def _effective_status(
 def _code(reports: Sequence[Report], status: int | None) -> str | None:
     """Return the provider's most telling word; a code that only repeats the status is none."""
     for report in reports:
-        for name in _TELLING:
+        for name in _CODE_NAMES:
             for word in report.words.get(name, ()):
                 if word != str(status):
                     return word
     return None
 
 
-def _worded(reports: Sequence[Report]) -> str:
+def _message_of(reports: Sequence[Report]) -> str:
     """Return what was said, with what a body inside it adds."""
     said = ""
     for report in reports:
@@ -251,19 +248,19 @@ def _worded(reports: Sequence[Report]) -> str:
 def _because(decided: tuple[Fact, Report] | None, status: int | None, said: str) -> str:
     if decided is not None:
         fact, report = decided
-        return fact.because(report)
+        return fact.explain(report)
     if said:
         return said
     return "" if status is None else f"status {status}"
 
 
-def _cure(kind: FailureKind, spoken: Sequence[tuple[Report, tuple[Facts, ...]]]) -> Cure | None:
+def _cure(kind: FailureKind, readings: Sequence[Reading]) -> Cure | None:
     """Return what has to change in the request, if that is what was refused."""
     if kind not in _CURABLE:
         return None
     from .cure_wording import find_cure  # few failures are refusals
 
-    return find_cure(report for report, _ in spoken)
+    return find_cure(report for report, _ in readings)
 
 
 def _should_retry(headers: Mapping[str, str]) -> bool | None:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from ..error import ProviderError
 from ..failure import Failure, FailureKind, Stage
 from ..secret import masked
-from . import exception_names as foreign_table
-from . import exception_response as foreign_answer
-from .exception_names import Meaning
-from .exception_response import Asked, is_named, peek, roots_of, worded
+from . import exception_names, exception_response
+from .exception_names import NameMeaning
+from .exception_response import CallContext, is_named, peek, roots_of, worded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,8 +48,8 @@ def classify_exception(
         provider: The same, with what the configuration says of it; None looks the route's up.
         now: Epoch seconds, which an HTTP date without an own ``date`` is counted from.
     """
-    asked = Asked(route=route, provider=provider, now=now)
-    failure, is_own = _name(error, asked, set())
+    context = CallContext(route=route, provider=provider, now=now)
+    failure, is_own = _name(error, context, set())
     failure.route = failure.route or route
     failure.redact(masked)
     if not is_own:
@@ -58,7 +57,7 @@ def classify_exception(
     return failure
 
 
-def _name(error: BaseException, asked: Asked, seen: set[int]) -> tuple[Failure, bool]:
+def _name(error: BaseException, context: CallContext, seen: set[int]) -> tuple[Failure, bool]:
     """Name the failure behind *error*, and say whether it is one of ours."""
     links: list[BaseException] = []
     for link in _chain(error, seen):
@@ -66,14 +65,14 @@ def _name(error: BaseException, asked: Asked, seen: set[int]) -> tuple[Failure, 
         if isinstance(link, ProviderError):
             return link.failure, True
         if isinstance(link, BaseExceptionGroup):
-            return _grouped(link, asked, seen)
+            return _grouped(link, context, seen)
         if _is_translated(link):
             continue
-        failure = foreign_answer.read(link, asked) or _broken(link)
+        failure = exception_response.read(link, context) or _broken(link)
         if failure is not None:
             return _refined(failure, links), False
     for link in reversed(links):
-        failure = _translated(link, asked)
+        failure = _translated(link, context)
         if failure is not None:
             if any(is_named(link, "MidStreamFallbackError") for link in links):
                 _move_into_stream(failure)
@@ -100,16 +99,16 @@ def _chain(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
 
 
 def _is_slip(error: BaseException) -> bool:
-    return type(error).__module__ == "builtins" and isinstance(error, foreign_table.BUGS)
+    return type(error).__module__ == "builtins" and isinstance(error, exception_names.BUGS)
 
 
 def _grouped(
     group: BaseExceptionGroup[BaseException],
-    asked: Asked,
+    context: CallContext,
     seen: set[int],
 ) -> tuple[Failure, bool]:
     """Choose the failure in *group* that counts."""
-    named = [_name(leaf, asked, set(seen)) for leaf in group.exceptions]
+    named = [_name(leaf, context, set(seen)) for leaf in group.exceptions]
     for failure, is_own in named:
         if failure.kind is FailureKind.UNKNOWN and failure.status is None:
             return failure, is_own
@@ -118,14 +117,14 @@ def _grouped(
 
 
 def _weight(failure: Failure) -> tuple[bool, float]:
-    return failure.kind not in foreign_table.PASSING, failure.retry_after or 0.0
+    return failure.kind not in exception_names.PASSING, failure.retry_after or 0.0
 
 
 def _refined(failure: Failure, links: list[BaseException]) -> Failure:
     """Add to *failure* what the SDK knew when it wrapped the exception that tells of it."""
     meanings = [meaning for link in links if (meaning := _meaning(link)) is not None]
     if failure.kind is FailureKind.BAD_REQUEST:
-        kinds = (meaning.kind for meaning in meanings if meaning.kind in foreign_table.REFINED)
+        kinds = (meaning.kind for meaning in meanings if meaning.kind in exception_names.REFINED)
         failure.kind = next(kinds, failure.kind)
     if any(peek(link, "in_stream") is True for link in links):
         _move_into_stream(failure)
@@ -142,58 +141,58 @@ def _move_into_stream(failure: Failure) -> None:
 
 def _is_translated(error: BaseException) -> bool:
     """Say whether *error* is a translation, which may say less than what it was made from."""
-    is_original = foreign_table.TRANSPORTS.intersection(roots_of(error))
+    is_original = exception_names.TRANSPORTS.intersection(roots_of(error))
     root = type(error).__module__.partition(".")[0]
-    return root == foreign_table.TRANSLATOR and not is_original
+    return root == exception_names.TRANSLATOR and not is_original
 
 
-def _translated(error: BaseException, asked: Asked) -> Failure | None:
+def _translated(error: BaseException, context: CallContext) -> Failure | None:
     """Read what an SDK alone says, by the name of its exception and then by its status."""
     meaning = _meaning(error)
     is_lost = meaning is not None and meaning.kind in {FailureKind.TIMEOUT, FailureKind.NETWORK}
-    failure = None if is_lost else foreign_answer.read(error, asked)
+    failure = None if is_lost else exception_response.read(error, context)
     if failure is not None or meaning is None:
         return failure
     return _meant(error, meaning)
 
 
-def _meaning(error: BaseException) -> Meaning | None:
-    if not foreign_table.SDKS.intersection(roots_of(error)):
+def _meaning(error: BaseException) -> NameMeaning | None:
+    if not exception_names.SDKS.intersection(roots_of(error)):
         return None
-    known = foreign_table.BY_SDK
+    known = exception_names.BY_SDK
     return next((known[name] for name in _names(error) if name in known), None)
 
 
-def _meant(error: BaseException, meaning: Meaning) -> Failure:
+def _meant(error: BaseException, meaning: NameMeaning) -> Failure:
     return Failure(kind=meaning.kind, message=worded(error), code=meaning.code, stage=meaning.stage)
 
 
 def _broken(error: BaseException) -> Failure | None:
     """Name what the transport or the system says."""
     names = _names(error)
-    if foreign_table.CANCELLED.intersection(names):
+    if exception_names.CANCELLED.intersection(names):
         return Failure(kind=FailureKind.CANCELLED, message="cancelled")
-    if foreign_table.TRANSPORTS.intersection(roots_of(error)):
-        known = foreign_table.BY_TRANSPORT
+    if exception_names.TRANSPORTS.intersection(roots_of(error)):
+        known = exception_names.BY_TRANSPORT
         meaning = next((known[name] for name in names if name in known), None)
         return None if meaning is None else _transported(error, meaning)
     if isinstance(error, TimeoutError):
-        return _transported(error, Meaning(FailureKind.TIMEOUT))
-    if _passes(error, foreign_table.EVENT_READERS):
-        return _meant(error, foreign_table.UNREADABLE)
+        return _transported(error, NameMeaning(FailureKind.TIMEOUT))
+    if _passes(error, exception_names.EVENT_READERS):
+        return _meant(error, exception_names.UNREADABLE)
     code = _code(error)
-    is_network = isinstance(error, OSError) and error.errno in foreign_table.NETWORK_NUMBERS
+    is_network = isinstance(error, OSError) and error.errno in exception_names.NETWORK_NUMBERS
     if code is None and not is_network:
         return None
     stage = Stage.RESPONSE if code == "reset" else Stage.CONNECT
     return Failure(kind=FailureKind.NETWORK, message=worded(error), code=code, stage=stage)
 
 
-def _transported(error: BaseException, meaning: Meaning) -> Failure:
+def _transported(error: BaseException, meaning: NameMeaning) -> Failure:
     failure = _meant(error, meaning)
     if failure.kind is FailureKind.NETWORK:
         failure.code = _system_code(error) or failure.code
-    if failure.stage is Stage.RESPONSE and _passes(error, foreign_table.BODY_READERS):
+    if failure.stage is Stage.RESPONSE and _passes(error, exception_names.BODY_READERS):
         _move_into_stream(failure)
     return failure
 
@@ -226,7 +225,7 @@ def _system_code(error: BaseException) -> str | None:
             return code
         if isinstance(link, BaseExceptionGroup):
             waiting += link.exceptions
-        is_transport = bool(foreign_table.TRANSPORTS.intersection(roots_of(link)))
+        is_transport = bool(exception_names.TRANSPORTS.intersection(roots_of(link)))
         if link.__cause__ is not None:
             waiting.append(link.__cause__)
         elif isinstance(link.__context__, OSError) and is_transport:
@@ -235,10 +234,10 @@ def _system_code(error: BaseException) -> str | None:
 
 
 def _code(error: BaseException) -> str | None:
-    known = foreign_table.SYSTEM
+    known = exception_names.SYSTEM
     code = next((known[name] for name in _names(error) if name in known), None)
     if code is None and isinstance(error, OSError):
-        return foreign_table.SYSTEM_NUMBERS.get(error.errno or 0)
+        return exception_names.SYSTEM_NUMBERS.get(error.errno or 0)
     return code
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Meaning(NamedTuple):
+class NameMeaning(NamedTuple):
     """What the name of a class says went wrong."""
 
     kind: FailureKind
@@ -25,31 +25,31 @@ TRANSPORTS = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp"})
 """The packages whose exceptions say what broke on the way."""
 
 # Source: the exception hierarchies of httpx 0.28, httpx2 2.16 and aiohttp 3.14, read on 2026-11-29.
-BY_TRANSPORT: Mapping[str, Meaning] = {
-    "ConnectTimeout": Meaning(_K.TIMEOUT, stage=_S.CONNECT),
-    "ReadTimeout": Meaning(_K.TIMEOUT),
-    "WriteTimeout": Meaning(_K.TIMEOUT),
+BY_TRANSPORT: Mapping[str, NameMeaning] = {
+    "ConnectTimeout": NameMeaning(_K.TIMEOUT, stage=_S.CONNECT),
+    "ReadTimeout": NameMeaning(_K.TIMEOUT),
+    "WriteTimeout": NameMeaning(_K.TIMEOUT),
     # Our own pool is full; no provider is to blame.
-    "PoolTimeout": Meaning(_K.UNKNOWN, "pool_timeout", _S.CONNECT),
-    "ConnectError": Meaning(_K.NETWORK, stage=_S.CONNECT),
-    "ProxyError": Meaning(_K.NETWORK, stage=_S.CONNECT),
-    "ReadError": Meaning(_K.NETWORK, "reset"),
-    "WriteError": Meaning(_K.NETWORK, "reset"),
-    "CloseError": Meaning(_K.NETWORK, "reset"),
-    "RemoteProtocolError": Meaning(_K.NETWORK, "reset"),
-    "DecodingError": Meaning(_K.SERVER_ERROR),
-    "ConnectionTimeoutError": Meaning(_K.TIMEOUT, stage=_S.CONNECT),
-    "ServerTimeoutError": Meaning(_K.TIMEOUT),
-    "ClientConnectorDNSError": Meaning(_K.NETWORK, "no_such_host", _S.CONNECT),
-    "ClientSSLError": Meaning(_K.NETWORK, "tls", _S.CONNECT),
-    "ServerFingerprintMismatch": Meaning(_K.NETWORK, "tls", _S.CONNECT),
-    "ClientConnectorError": Meaning(_K.NETWORK, stage=_S.CONNECT),
-    "ClientOSError": Meaning(_K.NETWORK, "reset"),
-    "ClientConnectionResetError": Meaning(_K.NETWORK, "reset"),
-    "ServerDisconnectedError": Meaning(_K.NETWORK, "reset"),
-    "ClientPayloadError": Meaning(_K.TRUNCATED, "reset", _S.END),
-    "ContentTypeError": Meaning(_K.SERVER_ERROR, stage=_S.STREAM),
-    "HttpProcessingError": Meaning(_K.NETWORK, "reset"),
+    "PoolTimeout": NameMeaning(_K.UNKNOWN, "pool_timeout", _S.CONNECT),
+    "ConnectError": NameMeaning(_K.NETWORK, stage=_S.CONNECT),
+    "ProxyError": NameMeaning(_K.NETWORK, stage=_S.CONNECT),
+    "ReadError": NameMeaning(_K.NETWORK, "reset"),
+    "WriteError": NameMeaning(_K.NETWORK, "reset"),
+    "CloseError": NameMeaning(_K.NETWORK, "reset"),
+    "RemoteProtocolError": NameMeaning(_K.NETWORK, "reset"),
+    "DecodingError": NameMeaning(_K.SERVER_ERROR),
+    "ConnectionTimeoutError": NameMeaning(_K.TIMEOUT, stage=_S.CONNECT),
+    "ServerTimeoutError": NameMeaning(_K.TIMEOUT),
+    "ClientConnectorDNSError": NameMeaning(_K.NETWORK, "no_such_host", _S.CONNECT),
+    "ClientSSLError": NameMeaning(_K.NETWORK, "tls", _S.CONNECT),
+    "ServerFingerprintMismatch": NameMeaning(_K.NETWORK, "tls", _S.CONNECT),
+    "ClientConnectorError": NameMeaning(_K.NETWORK, stage=_S.CONNECT),
+    "ClientOSError": NameMeaning(_K.NETWORK, "reset"),
+    "ClientConnectionResetError": NameMeaning(_K.NETWORK, "reset"),
+    "ServerDisconnectedError": NameMeaning(_K.NETWORK, "reset"),
+    "ClientPayloadError": NameMeaning(_K.TRUNCATED, "reset", _S.END),
+    "ContentTypeError": NameMeaning(_K.SERVER_ERROR, stage=_S.STREAM),
+    "HttpProcessingError": NameMeaning(_K.NETWORK, "reset"),
 }
 
 BODY_READERS = (
@@ -64,7 +64,7 @@ BODY_READERS = (
 EVENT_READERS = (("._streaming", "ServerSentEvent.json"),)
 """Through it comes the `ValueError` of an event that is not JSON, in every SDK of OpenAI's kin."""
 
-UNREADABLE = Meaning(_K.SERVER_ERROR, stage=_S.STREAM)
+UNREADABLE = NameMeaning(_K.SERVER_ERROR, stage=_S.STREAM)
 """The answer is not what the SDK knows, or no JSON."""
 
 PROVIDER_OF_SDK: Mapping[str, str] = {
@@ -84,33 +84,33 @@ TRANSLATOR = "litellm"
 # Source: the exceptions of openai 3.57, anthropic 2.14, mistralai 3.7, google-genai 2.34, litellm
 # 1.110 and pydantic-ai 2.68, read on 2026-11-29. They count where nothing below them on the chain
 # of causes tells more.
-BY_SDK: Mapping[str, Meaning] = {
-    "APITimeoutError": Meaning(_K.TIMEOUT),  # litellm's Timeout is one
-    "APIConnectionError": Meaning(_K.NETWORK),
-    "NoResponseError": Meaning(_K.NETWORK, "reset"),
+BY_SDK: Mapping[str, NameMeaning] = {
+    "APITimeoutError": NameMeaning(_K.TIMEOUT),  # litellm's Timeout is one
+    "APIConnectionError": NameMeaning(_K.NETWORK),
+    "NoResponseError": NameMeaning(_K.NETWORK, "reset"),
     "APIResponseValidationError": UNREADABLE,
     "ResponseValidationError": UNREADABLE,
     "UnknownApiResponseError": UNREADABLE,
-    "ContextWindowExceededError": Meaning(_K.CONTEXT_OVERFLOW),
-    "ContentPolicyViolationError": Meaning(_K.CONTENT_FILTER),
-    "ContentFilterFinishReasonError": Meaning(_K.CONTENT_FILTER, stage=_S.END),
-    "ContentFilterError": Meaning(_K.CONTENT_FILTER, stage=_S.END),
-    "PaymentRequiredError": Meaning(_K.QUOTA),
-    "ModelTimeoutError": Meaning(_K.TIMEOUT),
-    "ModelRequestTimeout": Meaning(_K.TIMEOUT),
-    "ModelConnectionError": Meaning(_K.NETWORK),
-    "ModelContextWindowExceededError": Meaning(_K.CONTEXT_OVERFLOW),
-    "ModelAuthenticationError": Meaning(_K.AUTH),
-    "ModelNotFoundError": Meaning(_K.NOT_FOUND),
-    "ModelRequestRejectedError": Meaning(_K.BAD_REQUEST),
-    "ModelQuotaExceededError": Meaning(_K.QUOTA),
-    "ModelRateLimitError": Meaning(_K.RATE_LIMIT),
-    "ModelUnavailableError": Meaning(_K.OVERLOADED),
-    "ModelServerError": Meaning(_K.SERVER_ERROR),
+    "ContextWindowExceededError": NameMeaning(_K.CONTEXT_OVERFLOW),
+    "ContentPolicyViolationError": NameMeaning(_K.CONTENT_FILTER),
+    "ContentFilterFinishReasonError": NameMeaning(_K.CONTENT_FILTER, stage=_S.END),
+    "ContentFilterError": NameMeaning(_K.CONTENT_FILTER, stage=_S.END),
+    "PaymentRequiredError": NameMeaning(_K.QUOTA),
+    "ModelTimeoutError": NameMeaning(_K.TIMEOUT),
+    "ModelRequestTimeout": NameMeaning(_K.TIMEOUT),
+    "ModelConnectionError": NameMeaning(_K.NETWORK),
+    "ModelContextWindowExceededError": NameMeaning(_K.CONTEXT_OVERFLOW),
+    "ModelAuthenticationError": NameMeaning(_K.AUTH),
+    "ModelNotFoundError": NameMeaning(_K.NOT_FOUND),
+    "ModelRequestRejectedError": NameMeaning(_K.BAD_REQUEST),
+    "ModelQuotaExceededError": NameMeaning(_K.QUOTA),
+    "ModelRateLimitError": NameMeaning(_K.RATE_LIMIT),
+    "ModelUnavailableError": NameMeaning(_K.OVERLOADED),
+    "ModelServerError": NameMeaning(_K.SERVER_ERROR),
     # The answer reached the limit that the agent set: no provider is to blame.
-    "OutputTokenLimitExceeded": Meaning(_K.UNKNOWN, "max_tokens", _S.END),
+    "OutputTokenLimitExceeded": NameMeaning(_K.UNKNOWN, "max_tokens", _S.END),
     # A whole answer with nothing in it that can be used.
-    "UnexpectedModelBehavior": Meaning(_K.EMPTY_RESPONSE, stage=_S.END),
+    "UnexpectedModelBehavior": NameMeaning(_K.EMPTY_RESPONSE, stage=_S.END),
 }
 
 REFINED = frozenset({_K.CONTEXT_OVERFLOW, _K.CONTENT_FILTER, _K.QUOTA})

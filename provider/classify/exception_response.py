@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class CallContext:
     """What is known of the call that failed.
 
     Args:
@@ -40,17 +40,17 @@ class Asked:
     now: float | None = None
 
 
-def read(error: BaseException, asked: Asked) -> Failure | None:
+def read(error: BaseException, context: CallContext) -> Failure | None:
     """Name the failure that the answer on *error* tells of; None where there is no such answer."""
     response = peek(error, "response")
     status = _status(error, response)
     if status is None:
-        return _told(error, asked)
+        return _told(error, context)
     body = _body(error, response)
-    provider, wire = _speaker(error, asked, body)
+    provider, wire = _speaker(error, context, body)
     headers = _headers(error, response)
     failure = classify_response(
-        status, headers, body, provider=provider, wire=wire, route=asked.route, now=asked.now
+        status, headers, body, provider=provider, wire=wire, route=context.route, now=context.now
     )
     if not body:
         failure.message = worded(error)
@@ -60,15 +60,15 @@ def read(error: BaseException, asked: Asked) -> Failure | None:
     return failure
 
 
-def _told(error: BaseException, asked: Asked) -> Failure | None:
+def _told(error: BaseException, context: CallContext) -> Failure | None:
     """Read the error object that an SDK found inside a stream, whose own status was 200."""
     value = _parsed(peek(error, "body"))
     if not (value.get("error") or value.get("message")):
         value = mapping(value.get("data"))  # as an SDK that is generated wraps an event
         if not has_error_object(value):
             return None
-    provider, wire = _speaker(error, asked, _written(value))
-    failure = classify_error_object(value, provider=provider, wire=wire, route=asked.route)
+    provider, wire = _speaker(error, context, _written(value))
+    failure = classify_error_object(value, provider=provider, wire=wire, route=context.route)
     _complete(failure, error)
     return failure
 
@@ -146,11 +146,13 @@ def _written(value: object) -> bytes:
     return b""
 
 
-def _speaker(error: BaseException, asked: Asked, body: bytes) -> tuple[Provider | str, Wire]:
+def _speaker(
+    error: BaseException, context: CallContext, body: bytes
+) -> tuple[Provider | str, Wire]:
     """Tell whose answer it is: the route's provider, or else that of the SDK."""
-    if asked.provider is not None:
-        return asked.provider, asked.provider.wire
-    name = asked.route.provider if asked.route is not None else ""
+    if context.provider is not None:
+        return context.provider, context.provider.wire
+    name = context.route.provider if context.route is not None else ""
     if not name:
         name = next((PROVIDER_OF_SDK.get(root, "") for root in roots_of(error)), "")
     known = catalog().get(name)

@@ -9,7 +9,7 @@ where there is none, is anchored, and reads a bounded prefix.
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..fact import Fact, Facts
 from ..failure import FailureKind
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ..catalog.provider import Provider
     from ..wire_name import Wire
     from .report import Report
+
+    Reading: TypeAlias = tuple[Report, tuple[Facts, ...]]
+    """A report, and the tables of facts to read it by."""
 
 
 _SECTIONS = ("money", "overflow", "history", "filter", "other")
@@ -53,11 +56,13 @@ def own_facts(provider: Provider | str) -> tuple[Fact, ...]:
     return () if isinstance(provider, str) else provider.failures
 
 
-def walk(*spoken: tuple[Report, tuple[Facts, ...]]) -> Iterator[tuple[Fact, Report]]:
+def facts_in_order(
+    *readings: Reading,
+) -> Iterator[tuple[Fact, Report]]:
     """Go through the facts section by section: in each first those that read no text."""
     for section in _SECTIONS:
         for reads_text in (False, True):
-            for report, tables in spoken:
+            for report, tables in readings:
                 for table in tables:
                     for known in getattr(table, section):
                         if (known.text is not None) is reads_text:

@@ -66,7 +66,7 @@ class Report:
         """Return the first word it has under *name*; empty where there is none."""
         return next(iter(self.words.get(name, ())), "")
 
-    def plus(self, name: str, word: str) -> Report:
+    def with_code(self, name: str, word: str) -> Report:
         """Return it with one more word."""
         return replace(self, words={**self.words, name: (*self.words.get(name, ()), word)})
 
@@ -166,7 +166,7 @@ def _words(
     for words in (_openrouter_words(error), _google_words(error)):
         for name, values in words.items():
             found[name] = [*found.get(name, ()), *values]
-    named = {name: tuple(filter(None, map(_written, values))) for name, values in found.items()}
+    named = {name: tuple(filter(None, map(_as_text, values))) for name, values in found.items()}
     named["any"] = tuple(word for name in _CODES for word in named[name])
     return {name: words for name, words in named.items() if words}
 
@@ -219,7 +219,7 @@ def _status(top: Mapping[str, Any], error: Mapping[str, Any]) -> int | None:
 
 
 def _number(value: object) -> int | None:
-    text = _written(value)
+    text = _as_text(value)
     is_status = len(text) == 3 and text.isascii() and text.isdecimal() and "400" <= text <= "599"
     return int(text) if is_status else None
 
@@ -228,12 +228,12 @@ def _hints(top: Mapping[str, Any], error: Mapping[str, Any]) -> dict[str, str]:
     metadata, details = mapping(error.get("metadata")), error.get("details")
     notes = [mapping(note) for note in listed(details)]
     hints = {
-        name.lower(): _written(value) for name, value in mapping(metadata.get("headers")).items()
+        name.lower(): _as_text(value) for name, value in mapping(metadata.get("headers")).items()
     }
     for owner in (top, error, metadata, mapping(details), *notes):
         for name, hint in _WAITS.items():
-            if _written(owner.get(name)):
-                hints[hint] = _written(owner[name])
+            if _as_text(owner.get(name)):
+                hints[hint] = _as_text(owner[name])
     return hints
 
 
@@ -295,7 +295,7 @@ def _complaint(detail: Mapping[str, Any]) -> str:
     return f"{'.'.join(steps)}: {message}" if steps and message else message
 
 
-def _written(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return (

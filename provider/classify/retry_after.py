@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..fact import Facts
+    from .fact_lookup import Reading
     from .limit_reset import Reset
     from .report import Report
 
@@ -22,7 +23,7 @@ LONGEST = 86_400.0
 """Seconds that a hint is capped at, one day: what asks for more is a mistake or a joke."""
 
 _TEXT = 4_000  # characters of a message in which a wait is looked for
-_PASSING = frozenset(
+_TEMPORARY = frozenset(
     {
         FailureKind.RATE_LIMIT,
         FailureKind.OVERLOADED,
@@ -59,7 +60,7 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
 def read_wait(
     kind: FailureKind,
     headers: Mapping[str, str],
-    spoken: Sequence[tuple[Report, tuple[Facts, ...]]],
+    readings: Sequence[Reading],
     *,
     now: float | None = None,
 ) -> tuple[float | None, datetime | None]:
@@ -70,53 +71,53 @@ def read_wait(
     none. A short wait that a body tells next to a quota for a day is not believed.
 
     Args:
-        spoken: What was said, and the tables to read it by.
+        readings: What was said, and the tables to read it by.
     """
     headers = {name.lower(): value for name, value in headers.items()}
     asked = retry_after(headers, now=now)
     if kind is FailureKind.QUOTA:
-        return _until_afresh(headers, spoken, asked, now)
-    if asked is not None or kind not in _PASSING:
+        return _until_reset(headers, readings, asked, now)
+    if asked is not None or kind not in _TEMPORARY:
         return asked, None
-    for report, tables in spoken:
-        asked = retry_after(report.hints, now=now) or _delay(report) or _told(report, tables)
+    for report, tables in readings:
+        asked = retry_after(report.hints, now=now) or _delay(report) or _text_wait(report, tables)
         if asked is not None:
             return asked, None
-    at = _named_at(headers, spoken)
+    at = _named_reset(headers, readings)
     if at is None and kind is FailureKind.RATE_LIMIT:
-        reset = _limit_reset(headers, spoken)
+        reset = _limit_reset(headers, readings)
         if reset is not None and reset.seconds is not None:
             return _usable(reset.seconds), None
         at = None if reset is None else reset.at
     return (None if at is None else _usable(_since(at, headers))), at
 
 
-def _until_afresh(
+def _until_reset(
     headers: Mapping[str, str],
-    spoken: Sequence[tuple[Report, tuple[Facts, ...]]],
+    readings: Sequence[Reading],
     asked: float | None,
     now: float | None,
 ) -> tuple[float | None, datetime | None]:
-    at = _named_at(headers, spoken)
+    at = _named_reset(headers, readings)
     if at is not None:
         return asked, at
-    for report, _ in spoken:
+    for report, _ in readings:
         asked = asked or _usable(duration(report.hints.get("resets-in", "")))
-    reset = _limit_reset(headers, spoken, exhausted_only=True)
+    reset = _limit_reset(headers, readings, exhausted_only=True)
     if reset is None:
-        return asked, _midnight(headers, spoken, now)
+        return asked, _midnight(headers, readings, now)
     return asked or _usable(reset.seconds), reset.at
 
 
 def _midnight(
     headers: Mapping[str, str],
-    spoken: Sequence[tuple[Report, tuple[Facts, ...]]],
+    readings: Sequence[Reading],
     now: float | None,
 ) -> datetime | None:
-    """Return when the quota for a day that *spoken* names starts afresh; None where it is none."""
+    """Return when the daily quota that *readings* name starts afresh; None: they name none."""
     zones = (
         table.daily[1]
-        for report, tables in spoken
+        for report, tables in readings
         for table in tables
         if table.daily
         and any(re.match(table.daily[0], q) for q in report.words.get("quota_id", ()))
@@ -137,12 +138,10 @@ def _midnight(
     return datetime.combine(tomorrow, clock_time(), local.tzinfo).astimezone(UTC)
 
 
-def _named_at(
-    headers: Mapping[str, str], spoken: Sequence[tuple[Report, tuple[Facts, ...]]]
-) -> datetime | None:
+def _named_reset(headers: Mapping[str, str], readings: Sequence[Reading]) -> datetime | None:
     """Return the instant of a reset that a body or a text names, unless it has passed."""
-    for report, tables in spoken:
-        at = instant(report.hints.get("resets-at", "")) or _told_at(report, tables)
+    for report, tables in readings:
+        at = instant(report.hints.get("resets-at", "")) or _text_instant(report, tables)
         since = None if at is None else _since(at, headers)
         if at is not None and (since is None or since > 0):
             return at
@@ -151,11 +150,11 @@ def _named_at(
 
 def _limit_reset(
     headers: Mapping[str, str],
-    spoken: Sequence[tuple[Report, tuple[Facts, ...]]],
+    readings: Sequence[Reading],
     *,
     exhausted_only: bool = False,
 ) -> Reset | None:
-    for named in (headers, *(report.hints for report, _ in spoken)):
+    for named in (headers, *(report.hints for report, _ in readings)):
         reset = governing_reset(named, exhausted_only=exhausted_only)
         if reset is not None:
             return reset
@@ -167,12 +166,12 @@ def _delay(report: Report) -> float | None:
     return _usable(duration(hints.get("delay", "") or hints.get("resets-in", "")))
 
 
-def _told(report: Report, tables: tuple[Facts, ...]) -> float | None:
+def _text_wait(report: Report, tables: tuple[Facts, ...]) -> float | None:
     found = _search(report, tables, "wait")
     return None if found is None else _usable(duration(found[0]))
 
 
-def _told_at(report: Report, tables: tuple[Facts, ...]) -> datetime | None:
+def _text_instant(report: Report, tables: tuple[Facts, ...]) -> datetime | None:
     found = _search(report, tables, "at")
     return None if found is None else instant(found[0], utc_offset=found[1])
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..secret import Secret
 
 
-class Blame:
+class AttemptErrors:
     """Make the errors of one attempt: each names its route and its request, and holds no key.
 
     Attributes:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, TimerHandle
 
 
-class Watch(Protocol):
+class IdleTimer(Protocol):
     """Cancels a scope when what is waited for is late."""
 
     @property
@@ -29,12 +29,16 @@ class Watch(Protocol):
         """Wait for nothing ever again."""
 
 
-def watch(scope: anyio.CancelScope) -> Watch:
+def idle_timer(scope: anyio.CancelScope) -> IdleTimer:
     """Return what cancels *scope*, in the event loop that runs."""
-    return LoopWatch(scope) if sniffio.current_async_library() == "asyncio" else ScopeWatch(scope)
+    return (
+        AsyncioIdleTimer(scope)
+        if sniffio.current_async_library() == "asyncio"
+        else ScopeIdleTimer(scope)
+    )
 
 
-class LoopWatch:
+class AsyncioIdleTimer:
     """A watch for asyncio, where to move the deadline of a scope makes a new timer each time.
 
     The time is only noted. One timer looks at it, and again when it will have come.
@@ -89,7 +93,7 @@ class LoopWatch:
             self._look_at(self._due_at)
 
 
-class ScopeWatch:
+class ScopeIdleTimer:
     """A watch for any other loop: the deadline of the scope itself moves."""
 
     __slots__ = ("_scope",)

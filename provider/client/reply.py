@@ -12,10 +12,10 @@ from ..classify.exception import classify_exception
 from ..failure import Failure, FailureKind, Stage
 from ..handover.tool_name import rename_deltas, rename_parts
 from ..secret import Secret
-from .attempt_errors import Blame
+from .attempt_errors import AttemptErrors
 from .error_response import read_refusal
 from .http_request import build_request, missing_key
-from .idle_timer import watch
+from .idle_timer import idle_timer
 from .response_body import Body
 from .stream import Stream
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..conversation import Part, Usage
     from ..delta import Delta
-    from .idle_timer import Watch
+    from .idle_timer import IdleTimer
     from .rendering import Rendering
     from .shared_http import SharedHttp
 
@@ -55,7 +55,7 @@ class Reply:
         self._provider = provider
         self._rendering = rendering
         self._secret = Secret(key)
-        self._blame = Blame(self.route, self._secret)
+        self._blame = AttemptErrors(self.route, self._secret)
         self._wall_clock = wall_clock
         self._stream = Stream(provider, self._blame)
         self._decoder = self._stream.decoder
@@ -63,7 +63,7 @@ class Reply:
         self._deltas: AsyncGenerator[Delta, None] | None = None
         # One scope for the whole reply: one for every event costs more than the event.
         self._scope = anyio.CancelScope()
-        self._watch: Watch
+        self._idle_timer: IdleTimer
         self._seconds_left = provider.timeouts.first_event
 
     @property
@@ -106,7 +106,7 @@ class Reply:
         if unsendable is not None:
             raise self._blame.error(unsendable)
         self._scope.__enter__()
-        self._watch = watch(self._scope)
+        self._idle_timer = idle_timer(self._scope)
         try:
             await self._open()
         except BaseException as error:
@@ -117,7 +117,7 @@ class Reply:
     def __aiter__(self) -> AsyncGenerator[Delta, None]:
         if self._deltas is None:
             assert self._body is not None  # noqa: S101
-            deltas = self._stream.deltas(self._body, self._watch, first=self._seconds_left)
+            deltas = self._stream.deltas(self._body, self._idle_timer, first=self._seconds_left)
             renamed = self._rendering.renamed
             self._deltas = rename_deltas(deltas, renamed) if renamed else deltas
         return self._deltas
@@ -128,7 +128,7 @@ class Reply:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._watch.stop()
+        self._idle_timer.stop()
         is_late = self._scope.cancel_called
         try:
             await self._close()
@@ -139,7 +139,7 @@ class Reply:
 
     async def _open(self) -> None:
         """Send the request, and look at what kind of answer comes."""
-        self._watch.expect(self._seconds_left)
+        self._idle_timer.expect(self._seconds_left)
         try:
             http = self._http.client()
             request = build_request(http, self._rendering, secret=self._secret)
@@ -151,8 +151,8 @@ class Reply:
                     raise explained from error
                 raise
             raise self._blame.error(self._unconnected(failure)) from self._blame.quotable(error)
-        self._seconds_left = self._watch.seconds_left
-        self._watch.rest()
+        self._seconds_left = self._idle_timer.seconds_left
+        self._idle_timer.rest()
         self._blame.headers = response.headers
         self._body = Body(response)
         refusal = await read_refusal(

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from ..catalog.provider import Provider
     from ..delta import Delta
-    from .attempt_errors import Blame
-    from .idle_timer import Watch
+    from .attempt_errors import AttemptErrors
+    from .idle_timer import IdleTimer
     from .response_body import Body
 
 # Seconds. Each bounds something that must not hold up an attempt whose outcome is known.
-_LINGER = 5.0  # for what may follow the reason for the end, or what came after it: usage, content
-_DRAIN = 0.5  # for the last bytes of a whole body, so that its connection can be used again
+_TRAILING = 5.0  # for what may follow the reason for the end, or what came after it: usage, content
+_DRAINING = 0.5  # for the last bytes of a whole body, so that its connection can be used again
 
 
 class Stream:
@@ -37,7 +37,7 @@ class Stream:
         is_whole: It was judged, and is a whole answer.
     """
 
-    def __init__(self, provider: Provider, blame: Blame) -> None:
+    def __init__(self, provider: Provider, blame: AttemptErrors) -> None:
         self.parser = parser_of(provider.wire)
         self.decoder = decoder_of(provider)
         self.has_output = False
@@ -46,11 +46,11 @@ class Stream:
         self._blame = blame
 
     async def deltas(
-        self, body: Body, watch: Watch, *, first: float
+        self, body: Body, timer: IdleTimer, *, first: float
     ) -> AsyncGenerator[Delta, None]:
         """Read up to the terminal marker, or to where the body ends.
 
-        The watch rests from the first delta of a block until the next block is asked for: what
+        The timer rests from the first delta of a block until the next block is asked for: what
         the listener does meanwhile is not the provider's time.
 
         Args:
@@ -66,14 +66,14 @@ class Stream:
         late: list[Delta] = []
         is_cut = False
         try:
-            watch.expect(first)
+            timer.expect(first)
             async for block in body.blocks:
                 has_output = False
                 for name, data in feed(block):
                     deltas = decode(data, name)
                     if deltas and not has_output:
                         has_output = True
-                        watch.rest()
+                        timer.rest()
                     for delta in deltas:
                         yield delta
                     if decoder.is_done:
@@ -81,11 +81,11 @@ class Stream:
                 if has_output or decoder.silent_output != silent_output:
                     silent_output = decoder.silent_output
                     self.has_output = True
-                    watch.expect(gap)
+                    timer.expect(gap)
                 if decoder.is_done or decoder.stop is not None:
                     break
-            watch.rest()
-            is_cut = await self._linger(body, late)
+            timer.rest()
+            is_cut = await self._read_trailing(body, late)
         except ProviderError as error:
             failed = error.failure
         except Exception as error:
@@ -93,9 +93,9 @@ class Stream:
                 broken = _lost(error)
                 if broken is None:
                     raise
-        watch.rest()
+        timer.rest()
         if failed is None:
-            failed = self._judge(broken, late, is_cut=is_cut)
+            failed = self._conclude(broken, late, is_cut=is_cut)
         # What came late is told in one piece, and whatever followed it: a listener that cannot
         # take text back must have seen all that is in the parts.
         for delta in late:
@@ -103,7 +103,7 @@ class Stream:
         if failed is not None:
             raise self._blame.error(failed, request_id=decoder.request_id) from failed.cause
 
-    async def _linger(self, body: Body, late: list[Delta]) -> bool:
+    async def _read_trailing(self, body: Body, late: list[Delta]) -> bool:
         """Wait a little for what may follow the reason for the end, and for the body's own end.
 
         A connection whose body was read to its end can be used again.
@@ -115,9 +115,9 @@ class Stream:
             True: Output came after the last reason for the end, and then nothing for too long.
         """
         goes_on = False
-        with anyio.move_on_after(_LINGER) as scope:
+        with anyio.move_on_after(_TRAILING) as scope:
             if self.decoder.is_done:
-                _drain(scope)
+                _shorten_deadline(scope)
             async for block in body.blocks:
                 was_done, has_output = self.decoder.is_done, False
                 for name, data in self.parser.feed(block):
@@ -129,13 +129,15 @@ class Stream:
                     if self.decoder.stop_count != stop_count:
                         goes_on = False
                 if self.decoder.is_done and not was_done:
-                    _drain(scope)
+                    _shorten_deadline(scope)
                 elif has_output and not was_done:
-                    scope.deadline = anyio.current_time() + _LINGER
+                    scope.deadline = anyio.current_time() + _TRAILING
             await body.release()
         return scope.cancelled_caught and goes_on and not self.decoder.is_done
 
-    def _judge(self, broken: Failure | None, late: list[Delta], *, is_cut: bool) -> Failure | None:
+    def _conclude(
+        self, broken: Failure | None, late: list[Delta], *, is_cut: bool
+    ) -> Failure | None:
         """Read what the body left unfinished; say why the answer is not whole, or means failure.
 
         Args:
@@ -149,10 +151,10 @@ class Stream:
                     late += self._decode(name, data)
             late += self.decoder.end(is_clean=broken is None)
             if is_cut:
-                raise stream_error.stopped_midway(_LINGER)
+                raise stream_error.stopped_midway(_TRAILING)
         except ProviderError as error:
             if is_cut and error.failure.kind is FailureKind.TOOL_CALL_MALFORMED:
-                return stream_error.stopped_midway(_LINGER).failure
+                return stream_error.stopped_midway(_TRAILING).failure
             if broken is not None and error.failure.kind is FailureKind.TRUNCATED:
                 return _cut(error.failure, broken)
             return error.failure
@@ -164,9 +166,9 @@ class Stream:
         return () if self.decoder.is_done else self.decoder.decode(data, name)
 
 
-def _drain(scope: anyio.CancelScope) -> None:
+def _shorten_deadline(scope: anyio.CancelScope) -> None:
     """Leave little time, but also while we are being cancelled: the transport would lose track."""
-    scope.deadline = anyio.current_time() + _DRAIN
+    scope.deadline = anyio.current_time() + _DRAINING
     scope.shield = True
 
 

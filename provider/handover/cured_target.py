@@ -31,7 +31,7 @@ def _changes(target: Target, cure: Cure) -> dict[str, Any]:
     """Return the facts about *target* that turned out to be otherwise."""
     match cure.change:
         case Change.DROP_REASONING:
-            return {"proof": "none", "signs_calls": False}
+            return {"reasoning_form": "none", "signs_calls": False}
         case Change.THINKING_OFF:
             return {"thinking": "none"}
         case Change.THINK_ADAPTIVELY:
@@ -46,7 +46,7 @@ def _changes(target: Target, cure: Cure) -> dict[str, Any]:
             # There is one repair. An empty text will do for some; a sentence does for all.
             return {"missing_reasoning": PLACEHOLDER, "reasons_before_calls": False}
         case Change.DROP_REASONING_TEXT:
-            return {"proof": "none", "missing_reasoning": None}
+            return {"reasoning_form": "none", "missing_reasoning": None}
         case Change.REWRITE_IDS:
             return {"ids": MISTRAL_IDS}  # a form that every API takes
         case Change.DECLARE_TOOLS:
@@ -60,13 +60,16 @@ def _changes(target: Target, cure: Cure) -> dict[str, Any]:
         case Change.PLAIN_CONTENT:
             return {"is_plain": True, "takes_images": False}
         case Change.DO_NOT_FORCE:
-            return {"can_be_forced": False}
+            return {"can_force_tool": False}
         case Change.LIMIT_TOKENS:
-            return {"most_tokens": int(cure.detail)}
+            return {"max_answer_tokens": int(cure.detail)}
         case Change.RENAME_LIMIT:
             return {"token_limit": cure.detail}
         case Change.OMIT:
-            return {"omitted": target.omitted | {re.split(r"[.[]", cure.detail)[0]}}
+            return {
+                "unsupported_parameters": target.unsupported_parameters
+                | {re.split(r"[.[]", cure.detail)[0]}
+            }
         case Change.CLOSE_CALLS | Change.DROP_EMPTY | Change.END_WITH_USER:
             return {}  # every request of ours is so already
         case _:

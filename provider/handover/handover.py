@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ..conversation import Message, Text, ToolCall, ToolSpec
-from .message_translator import Crossing
+from .message_translator import MessageTranslator
 from .note import Action, Note
 from .tool_name import ToolNames
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from ..conversation import Conversation, Settings
     from .target import Target
 
-__all__ = ["GO_ON", "Action", "Handover", "Note", "hand_over"]
+__all__ = ["FILLER_USER_TEXT", "Action", "Handover", "Note", "hand_over"]
 
-GO_ON = "Go on."
+FILLER_USER_TEXT = "Go on."
 """What the user says where an API wants a message of the user's, and there is none."""
 
 _NO_TOOL = "no tool is called so"
@@ -62,7 +62,7 @@ class Handover:
 def hand_over(conversation: Conversation, target: Target) -> Handover:
     """Shape *conversation* for *target*."""
     names = ToolNames(target.names, (tool.name for tool in conversation.tools))
-    crossing = Crossing(target, names)
+    crossing = MessageTranslator(target, names)
     for index, message in enumerate(conversation.messages):
         crossing.take(index, message)
     _drop_last_answer(crossing)
@@ -82,7 +82,7 @@ def hand_over(conversation: Conversation, target: Target) -> Handover:
     return made
 
 
-def _drop_last_answer(crossing: Crossing) -> None:
+def _drop_last_answer(crossing: MessageTranslator) -> None:
     """See that the model does not have the last word; calls do not count, for results follow."""
     while crossing.messages and _is_last_word(crossing.messages[-1]):
         crossing.messages.pop()
@@ -98,10 +98,10 @@ def _give_the_user_a_word(made: Handover) -> Iterator[Note]:
     """See that the user says anything at all, and begins where it must be so."""
     first = next((message for message in made.messages if message.role != "system"), None)
     if first is None:
-        made.messages.append(Message("user", [Text(GO_ON)]))
+        made.messages.append(Message("user", [Text(FILLER_USER_TEXT)]))
         yield Note("made", "a message of the user's", "there is none")
     elif made.target.begins_with_user and first.role == "assistant":
-        made.messages.insert(0, Message("user", [Text(GO_ON)]))
+        made.messages.insert(0, Message("user", [Text(FILLER_USER_TEXT)]))
         yield Note("made", "a message of the user's", "it must be the first")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ..conversation import Image, Message, Reasoning, Text, ToolCall
 from .note import Action, Note
 from .tool_id import ToolIds
-from .tool_result import IMAGES_OF, NO_IMAGE, has_words, result_of, unproved
+from .tool_result import IMAGES_OF, NO_IMAGE, has_words, result_of, without_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NONE_TAKEN = "this model takes none"
 
 
-class Crossing:
+class MessageTranslator:
     """Messages on their way to one target, each as it may stand there.
 
     What becomes of a message depends on it and on those before it, so that a longer conversation
@@ -38,7 +38,7 @@ class Crossing:
         self._target = target
         self._names = names
         self._ids = ToolIds(target.ids)
-        self._signs_parts = target.wire == "gemini" and target.proof == "signature"
+        self._signs_parts = target.wire == "gemini" and target.reasoning_form == "signature"
         self._chain_is_broken = False
         self._message = 0
         self.system: list[str] = []
@@ -85,7 +85,7 @@ class Crossing:
             match part:
                 case Text():
                     if has_words(part.text):
-                        parts.append(unproved(part))
+                        parts.append(without_signature(part))
                     else:
                         self._note("dropped", "text", "it is empty", index)
                 case Image() if message.role == "user":
@@ -117,10 +117,10 @@ class Crossing:
                     parts.append(self._call(part, index, shown, is_own=is_own))
                 case Image():
                     self._note("dropped", "image", "an answer cannot hold one", index)
-        parts = self._followed(parts)
+        parts = self._drop_trailing_reasoning(parts)
         if not (is_own and self._keeps_item_ids(parts, message.parts)):
             parts = self._without_item_ids(parts, is_own=is_own)
-        self._add("assistant", self._complete(parts), message.route)
+        self._add("assistant", self._add_placeholders(parts), message.route)
         self.messages += shown
         self.origins += [self._message] * len(shown)
 
@@ -181,7 +181,7 @@ class Crossing:
         made.is_error, made.signature, made.item_id = result.is_error, signature, call.item_id
         return made
 
-    def _complete(self, parts: list[Part]) -> list[Part]:
+    def _add_placeholders(self, parts: list[Part]) -> list[Part]:
         """Make up what the target demands in place of what was dropped."""
         target = self._target
         if target.missing_signature is None and target.missing_reasoning is None:
@@ -200,7 +200,7 @@ class Crossing:
             parts.insert(0, Reasoning(target.missing_reasoning))
         return parts
 
-    def _followed(self, parts: list[Part]) -> list[Part]:
+    def _drop_trailing_reasoning(self, parts: list[Part]) -> list[Part]:
         """Drop reasoning that nothing follows; two wires refuse it, and alone it is no answer."""
         if not (parts and isinstance(parts[-1], Reasoning)):
             return parts

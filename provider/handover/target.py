@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .tool_id import IdForm
     from .tool_name import NameForm
 
-Proof = Literal["signature", "unsigned", "encrypted", "details", "text", "none"]
+ReasoningForm = Literal["signature", "unsigned", "encrypted", "details", "text", "none"]
 """What the API wants of its own reasoning when it gets it back.
 
 ``signature``: its signature. ``unsigned``: the text, with a signature where it gave one.
@@ -46,7 +46,7 @@ class Target:
 
     Args:
         vendor: Whose API it is; see `vendor_of`.
-        proof: In what form its own reasoning goes back.
+        reasoning_form: In what form its own reasoning goes back.
         is_chained: Its reasoning is good only after all the reasoning that came before.
         signs_calls: The signature of its own call goes back on it.
         missing_signature: Stands on a call for the signature that it must have and has not;
@@ -64,15 +64,15 @@ class Target:
         takes_system_later: Instructions may stand between messages.
         declares_called_tools: Where tools were called some must be declared.
         thinking: How it is told to think.
-        can_be_silenced: It can be told not to think.
-        can_be_forced: It can be told to call a tool.
-        is_free_to_think: While it thinks it cannot be forced, and takes no sampling.
+        can_disable_thinking: It can be told not to think.
+        can_force_tool: It can be told to call a tool.
+        thinking_excludes_forcing: While it thinks it cannot be forced, and takes no sampling.
         takes_sampling: It takes ``temperature`` and ``top_p``.
-        takes_both: It takes these two at once.
+        takes_temperature_and_top_p: It takes these two at once.
         token_limit: What it calls the length of the longest answer.
-        most_tokens: The longest answer that it gives; None is unknown.
+        max_answer_tokens: The longest answer that it gives; None is unknown.
         markers: How many cache markers a request may hold; 0 where it takes none.
-        omitted: Names of parameters that are left out of a request.
+        unsupported_parameters: Names of parameters that are left out of a request.
         is_plain: Content goes as a string, never as a list of parts.
         bridges_results: After results of tools comes an answer, before the user speaks.
         joins_neighbours: Neighbours of one role must be one message (Chat).
@@ -87,7 +87,7 @@ class Target:
     route: Route
     wire: Wire
     vendor: str
-    proof: Proof = "none"
+    reasoning_form: ReasoningForm = "none"
     is_chained: bool = False
     signs_calls: bool = False
     missing_signature: str | None = None
@@ -102,15 +102,15 @@ class Target:
     takes_system_later: bool = False
     declares_called_tools: bool = False
     thinking: Thinking = "none"
-    can_be_silenced: bool = True
-    can_be_forced: bool = True
-    is_free_to_think: bool = False
+    can_disable_thinking: bool = True
+    can_force_tool: bool = True
+    thinking_excludes_forcing: bool = False
     takes_sampling: bool = True
-    takes_both: bool = True
+    takes_temperature_and_top_p: bool = True
     token_limit: str = "max_tokens"  # noqa: S105 - the name of a parameter
-    most_tokens: int | None = None
+    max_answer_tokens: int | None = None
     markers: int = 0
-    omitted: frozenset[str] = frozenset()
+    unsupported_parameters: frozenset[str] = frozenset()
     is_plain: bool = False
     bridges_results: bool = False
     joins_neighbours: bool = False
@@ -126,7 +126,7 @@ class Target:
             return "it is not finished"
         # Only Anthropic's wire has a place for redacted reasoning.
         redacted = reasoning.redacted if self.wire == "anthropic" else None
-        match self.proof:
+        match self.reasoning_form:
             case "signature" if not (reasoning.signature or redacted):
                 return "it has no signature"
             case "unsigned" if not (reasoning.text or reasoning.signature or redacted):
@@ -144,4 +144,4 @@ class Target:
 
     def longest(self, wanted: int) -> int:
         """Return how long an answer may be that is *wanted* so long, in tokens."""
-        return wanted if self.most_tokens is None else min(wanted, self.most_tokens)
+        return wanted if self.max_answer_tokens is None else min(wanted, self.max_answer_tokens)

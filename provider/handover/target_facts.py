@@ -65,20 +65,20 @@ def _anthropic(target: Target) -> Target:
     if target.vendor in {"anthropic", "bedrock"} or is_claude:
         return replace(
             target,
-            proof="signature",
+            reasoning_form="signature",
             is_chained=True,
-            can_be_silenced=facts.can_be_silenced,
-            can_be_forced=facts.can_be_forced,
+            can_disable_thinking=facts.can_be_silenced,
+            can_force_tool=facts.can_be_forced,
             takes_sampling=facts.takes_sampling,
-            takes_both=facts.takes_both,
+            takes_temperature_and_top_p=facts.takes_both,
             markers=4,
         )
     wants_thinking = target.vendor in {"deepseek", "moonshot"}
     return replace(
         target,
-        proof="unsigned",
+        reasoning_form="unsigned",
         missing_reasoning=PLACEHOLDER if wants_thinking else None,
-        omitted=_NO_SWITCH if is_kimi_by_effort(target.route.model) else frozenset(),
+        unsupported_parameters=_NO_SWITCH if is_kimi_by_effort(target.route.model) else frozenset(),
         takes_images=_sees(target.vendor, target.route.model.lower()),
         markers=4 if target.vendor == "openrouter" else 0,
     )
@@ -88,7 +88,7 @@ def _responses(target: Target) -> Target:
     is_reasoning = reasons_as_openai(target.route.model)
     return replace(
         target,
-        proof="encrypted",
+        reasoning_form="encrypted",
         ids=LONG_IDS,
         takes_images=_sees("openai", target.route.model.lower()),
         images_in_results=True,
@@ -109,7 +109,7 @@ def _gemini(target: Target) -> Target:
         thinking = "adaptive" if is_third else "manual"
     return replace(
         target,
-        proof="signature",
+        reasoning_form="signature",
         signs_calls=True,
         missing_signature=PLACEHOLDER_SIGNATURE if is_third else None,
         ids=LONG_IDS,
@@ -135,7 +135,7 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
         "takes_cache_key": True,
     },
     "openrouter": {
-        "proof": "details",
+        "reasoning_form": "details",
         "ids": LONG_IDS,
         "thinking": "adaptive",
         "effort_form": "openrouter",
@@ -145,7 +145,7 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
         "token_limit": "max_completion_tokens",
         "is_plain": True,
         "effort_form": "gpt-oss",
-        "omitted": _ONE_BY_ONE,
+        "unsupported_parameters": _ONE_BY_ONE,
     },
     "mistral": {
         "ids": MISTRAL_IDS,
@@ -153,29 +153,29 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
         "joins_neighbours": True,
         "begins_with_user": True,
         "bridges_results": True,
-        "omitted": frozenset({"stream_options"}),
+        "unsupported_parameters": frozenset({"stream_options"}),
     },
     "deepseek": {
-        "proof": "text",
+        "reasoning_form": "text",
         "missing_reasoning": "",
         "reasons_before_calls": False,
         "is_plain": True,
         "thinking": "manual",
         "effort_form": "deepseek",
-        "can_be_forced": False,  # while it thinks
+        "can_force_tool": False,  # while it thinks
     },
     "zai": {
-        "proof": "text",
+        "reasoning_form": "text",
         "thinking": "manual",
         "effort_form": "zai",
-        "omitted": _AS_IT_LIKES,
+        "unsupported_parameters": _AS_IT_LIKES,
     },
-    "moonshot": {"proof": "text", "ids": KIMI_IDS, "omitted": _ONE_BY_ONE},
+    "moonshot": {"reasoning_form": "text", "ids": KIMI_IDS, "unsupported_parameters": _ONE_BY_ONE},
     "minimax": {
-        "proof": "text",
+        "reasoning_form": "text",
         "reasoning_in_content": "tag",
         "is_plain": True,
-        "omitted": _AS_IT_LIKES,
+        "unsupported_parameters": _AS_IT_LIKES,
     },
 }
 """How the dialects of Chat Completions differ in what they take.
@@ -197,11 +197,11 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
         "thinking": "adaptive" if "gpt-oss" in model else "none",
     },
     "cerebras": lambda model: {"thinking": "adaptive" if "gpt-oss" in model else "none"},
-    "mistral": lambda model: {"proof": "text" if "magistral" in model else "none"},
+    "mistral": lambda model: {"reasoning_form": "text" if "magistral" in model else "none"},
     "moonshot": lambda model: {
         "missing_reasoning": PLACEHOLDER if is_kimi_thinking(model) else None,
         "takes_sampling": not is_kimi_thinking(model),
-        "can_be_forced": not is_kimi_thinking(model),
+        "can_force_tool": not is_kimi_thinking(model),
     },
     "gemini": lambda model: {
         "missing_signature": PLACEHOLDER_SIGNATURE if gemini_version(model) >= (3, 0) else None
@@ -247,10 +247,10 @@ def _claude_behind(model: str) -> Mapping[str, Any]:
     facts = claude(model)
     return {
         "takes_sampling": facts.takes_sampling,
-        "takes_both": facts.takes_both,
-        "can_be_silenced": facts.can_be_silenced,
-        "can_be_forced": facts.can_be_forced,
-        "is_free_to_think": True,
+        "takes_temperature_and_top_p": facts.takes_both,
+        "can_disable_thinking": facts.can_be_silenced,
+        "can_force_tool": facts.can_be_forced,
+        "thinking_excludes_forcing": True,
         "declares_called_tools": True,
     }
 
@@ -265,7 +265,7 @@ def _openai_model(model: str) -> Mapping[str, Any]:
     return {
         "thinking": "adaptive" if is_reasoning else "none",
         "takes_sampling": not is_reasoning,
-        "omitted": _ONE_BY_ONE if is_o_series else frozenset(),
+        "unsupported_parameters": _ONE_BY_ONE if is_o_series else frozenset(),
     }
 
 

@@ -20,7 +20,7 @@ NO_IMAGE = "[An image stood here; this model takes none.]"
 IMAGE_FOLLOWS = "[The image follows below.]"
 IMAGES_OF = "[Images from the result of {name}:]"
 _INTERRUPTED = "This call was interrupted; it may have run, in part or in full."
-UNSAID: Mapping[ToolState, str] = {
+MISSING_RESULT: Mapping[ToolState, str] = {
     "pending": "This call was not run: the step was interrupted before it began.",
     "running": _INTERRUPTED,
     "interrupted": _INTERRUPTED,
@@ -49,7 +49,7 @@ def result_of(call: ToolCall, target: Target) -> Result:
     """Return the result of *call* as it may stand at *target*; one is made up where it has none."""
     has_failed = call.is_error or call.state == "error"
     if call.output is None:
-        return Result(UNSAID[call.state], has_failed or call.state != "completed")
+        return Result(MISSING_RESULT[call.state], has_failed or call.state != "completed")
     if isinstance(call.output, str):
         return Result(call.output, has_failed)
     images = tuple(part for part in call.output if isinstance(part, Image))
@@ -71,7 +71,7 @@ def _said(output: Sequence[Text | Image], target: Target, *, stay: bool) -> list
             there = part if stay else Text(IMAGE_FOLLOWS)
             said.append(there if target.takes_images else Text(NO_IMAGE))
         elif has_words(part.text):
-            said.append(unproved(part))
+            said.append(without_signature(part))
     return said
 
 
@@ -80,7 +80,7 @@ def has_words(text: str) -> bool:
     return text != "" and not text.isspace()
 
 
-def unproved(text: Text) -> Text:
+def without_signature(text: Text) -> Text:
     """Return *text* without what only its own route can read: itself where it has none."""
-    is_bare = text.signature is None and text.item_id is None and text.phase is None
-    return text if is_bare else Text(text.text)
+    has_no_arguments = text.signature is None and text.item_id is None and text.phase is None
+    return text if has_no_arguments else Text(text.text)

@@ -13,7 +13,7 @@ _PROBE = "?"
 _TRIES = 8
 
 
-class Template:
+class EventTemplate:
     """The bytes of one event, but for the text in it.
 
     The deltas of a stream differ in little else. What begins and ends in the same bytes as an

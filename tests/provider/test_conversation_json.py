@@ -24,7 +24,7 @@ from sidestep.provider.conversation import (
 from sidestep.provider.conversation_json import message_to_json, read_conversation
 from sidestep.provider.handover.handover import hand_over
 from sidestep.provider.handover.target_facts import target_of
-from sidestep.provider.handover.tool_result import UNSAID
+from sidestep.provider.handover.tool_result import MISSING_RESULT
 from sidestep.provider.json_value import write_json
 
 from ..other_words import pydantic_says
@@ -287,7 +287,7 @@ def test_a_conversation_of_many_routes_goes_on_where_it_began() -> None:
     told = [type(part).__name__ for message in handover.messages[1:4] for part in message.parts]
     assert told == ["Reasoning", "ToolCall", "Text", "ToolCall", "ToolCall"]
     calls = [p for m in handover.messages for p in m.parts if isinstance(p, ToolCall)]
-    assert calls[1].output == UNSAID["interrupted"]
+    assert calls[1].output == MISSING_RESULT["interrupted"]
     assert calls[2].id.startswith("toolu_")
     assert [tool.name for tool in handover.tools] == ["read_file"]
     assert [str(note) for note in handover.notes] == [

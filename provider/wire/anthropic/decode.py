@@ -15,9 +15,9 @@ from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallSt
 from ...json_value import mapping, read_arguments, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
-from ..event_template import Template
+from ..event_template import EventTemplate
 from ..protocol import new_call_id
-from ..seen_calls import ToldCalls
+from ..seen_calls import SeenCalls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -101,9 +101,9 @@ class AnthropicDecoder(BaseDecoder):
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[_Block] = []
-        self._told = ToldCalls()
+        self._told = SeenCalls()
         self._at: dict[object, _Block] = {}
-        self._growing: tuple[_Block, Template] | None = None  # what takes the deltas of late
+        self._growing: tuple[_Block, EventTemplate] | None = None  # what takes the deltas of late
         self._detail = ""
 
     @property
@@ -184,7 +184,7 @@ class AnthropicDecoder(BaseDecoder):
     def _grow(self, block: _Block, text: object, data: bytes) -> Sequence[Delta]:
         """Add *text* to *block*, and note in what form it came."""
         if self._growing is None or self._growing[0] is not block:
-            self._growing = block, Template(lambda value: value["delta"][block.kind])
+            self._growing = block, EventTemplate(lambda value: value["delta"][block.kind])
         if isinstance(text, str):
             self._growing[1].learn(data, text)
         return block.add(text)
@@ -237,7 +237,7 @@ class AnthropicDecoder(BaseDecoder):
         deltas = block.close(is_over=is_over)
         if not deltas or block.input is None:
             return deltas
-        if self._told.repeats(block.id, block.name, block.input):
+        if self._told.is_repeat(block.id, block.name, block.input):
             self._order = [other for other in self._order if other is not block]
             return _NOTHING
         return deltas

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 VERSION = "2023-06-01"
 """The version that facades speak as well."""
 DEFAULT_MAX_TOKENS = 4096
-HOTTEST = 1.0
+MAX_TEMPERATURE = 1.0
 
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
-EARLIER: tuple[Effort, ...] = ("low", "medium", "high", "max")
+EFFORTS_4_6: tuple[Effort, ...] = ("low", "medium", "high", "max")
 """What Claude 4.6 takes. Source: platform.claude.com/docs/en/build-with-claude/effort."""
 KIMI: tuple[Effort, ...] = ("low", "high", "max")
 """What Kimi K3 takes. Source: platform.moonshot.ai (its Anthropic API)."""
@@ -71,9 +71,9 @@ def encode(handover: Handover) -> dict[str, Any]:
     body |= thinking
     if target.takes_sampling and not thinks:
         body |= _sampling(handover)
-    for name in target.omitted:
+    for name in target.unsupported_parameters:
         body.pop(name, None)
-    if "cache_control" not in target.omitted:
+    if "cache_control" not in target.unsupported_parameters:
         mark_anthropic(body, most=target.markers)
     return body
 
@@ -84,10 +84,12 @@ def _max_tokens(handover: Handover) -> int:
 
 def _sampling(handover: Handover) -> dict[str, float]:
     temperature, top_p = handover.settings.temperature, handover.settings.top_p
-    if temperature is not None and temperature > HOTTEST:
-        handover.note("changed", f"temperature {temperature} to {HOTTEST}", "it is the highest")
-        temperature = HOTTEST
-    if temperature is not None and not handover.target.takes_both:
+    if temperature is not None and temperature > MAX_TEMPERATURE:
+        handover.note(
+            "changed", f"temperature {temperature} to {MAX_TEMPERATURE}", "it is the highest"
+        )
+        temperature = MAX_TEMPERATURE
+    if temperature is not None and not handover.target.takes_temperature_and_top_p:
         top_p = None
     asked = {"temperature": temperature, "top_p": top_p}
     return {name: value for name, value in asked.items() if value is not None}
@@ -100,7 +102,7 @@ def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
     if effort is None or target.thinking == "none":
         return asked
     if effort == "none":
-        if target.can_be_silenced:
+        if target.can_disable_thinking:
             asked["thinking"] = {"type": "disabled"}
     elif target.thinking == "adaptive":
         asked["thinking"] = {"type": "adaptive"}
@@ -111,14 +113,16 @@ def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
         handover.note("dropped", "thinking", "the answer that goes on did not begin with it")
     else:
         asked["thinking"] = {"type": "enabled", "budget_tokens": budget}
-    return {name: value for name, value in asked.items() if name not in target.omitted}
+    return {
+        name: value for name, value in asked.items() if name not in target.unsupported_parameters
+    }
 
 
 def _efforts(target: Target) -> Sequence[Effort]:
     """Return the efforts that the model takes; those that take sampling came before ``xhigh``."""
     if is_kimi_by_effort(target.route.model):
         return KIMI
-    return EARLIER if target.takes_sampling else EFFORTS
+    return EFFORTS_4_6 if target.takes_sampling else EFFORTS
 
 
 def _goes_on_without(handover: Handover) -> bool:
@@ -223,7 +227,7 @@ def _tool_choice(handover: Handover, *, thinks: bool) -> dict[str, dict[str, Any
     """Return the choice of tools, if anything is to be said of it."""
     target, settings = handover.target, handover.settings
     choice = _choice(handover)
-    if choice["type"] in ("any", "tool") and (thinks or not target.can_be_forced):
+    if choice["type"] in ("any", "tool") and (thinks or not target.can_force_tool):
         why = "it thinks, and then none can be forced" if thinks else "this model cannot be forced"
         handover.note("changed", f"tool_choice {settings.tool_choice!r} to 'auto'", why)
         choice = {"type": "auto"}

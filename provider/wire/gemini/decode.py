@@ -18,7 +18,7 @@ from ...json_value import integer, mapping, read_arguments, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..protocol import new_call_id
-from ..seen_calls import ToldCalls
+from ..seen_calls import SeenCalls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ class GeminiDecoder(BaseDecoder):
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[_Run | _Call] = []
-        self._told = ToldCalls()
+        self._told = SeenCalls()
         self._unread: list[str] = []  # names of calls whose arguments cannot be read
         self._blocked: str | None = None
         self._detail = ""
@@ -181,7 +181,7 @@ class GeminiDecoder(BaseDecoder):
             self.silent_output += 1
             return
         made = _Call(string(call.get("id")) or new_call_id(), name, arguments, signature)
-        if self._told.repeats(made.id, name, arguments):
+        if self._told.is_repeat(made.id, name, arguments):
             self.silent_output += 1
             return
         self._order.append(made)

@@ -47,7 +47,7 @@ def encode(handover: Handover) -> dict[str, Any]:
         body["systemInstruction"] = {"parts": [{"text": text} for text in handover.system]}
     # From 3 on a call has an id; a model before that may refuse one as an unknown field.
     # Source: github.com/anomalyco/opencode/pull/50504, github.com/JetBrains/koog/issues/735.
-    has_ids = _version(target) >= (3, 0) and "id" not in target.omitted
+    has_ids = _version(target) >= (3, 0) and "id" not in target.unsupported_parameters
     body["contents"] = _contents(handover.messages, has_ids=has_ids)
     body |= _tools(handover)
     if config := _config(handover.settings, target):
@@ -60,7 +60,9 @@ def _version(target: Target) -> tuple[int, int]:
 
 
 def _taken(fields: Wired, target: Target) -> Wired:
-    return {name: value for name, value in fields.items() if name not in target.omitted}
+    return {
+        name: value for name, value in fields.items() if name not in target.unsupported_parameters
+    }
 
 
 def _contents(messages: Iterable[Message], *, has_ids: bool) -> list[Wired]:
@@ -141,7 +143,9 @@ def _result(call: ToolCall, *, has_ids: bool) -> Wired:
 def _tools(handover: Handover) -> Wired:
     if not handover.tools:
         return {}
-    is_subset = _version(handover.target) < (2, 5) or _WHOLE in handover.target.omitted
+    is_subset = (
+        _version(handover.target) < (2, 5) or _WHOLE in handover.target.unsupported_parameters
+    )
     declared = [_tool(tool, is_subset=is_subset) for tool in handover.tools]
     asked: Wired = {"tools": [{"functionDeclarations": declared}]}
     if handover.settings.tool_choice is not None:
@@ -152,7 +156,7 @@ def _tools(handover: Handover) -> Wired:
 
 def _calling(choice: str, handover: Handover) -> Wired:
     mode = _MODES.get(choice, "ANY")
-    if mode == "ANY" and not handover.target.can_be_forced:
+    if mode == "ANY" and not handover.target.can_force_tool:
         return {"mode": "AUTO"}
     if choice in _MODES:
         return {"mode": mode}

@@ -17,7 +17,7 @@ from ...failure import FailureKind
 from ...json_value import integer, mapping, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
-from ..event_template import Template
+from ..event_template import EventTemplate
 from .reasoning_details import ReasoningDetails
 from .think_tag import ThinkTag
 from .tool_calls import CallAssembler
@@ -42,7 +42,7 @@ class ChatDecoder(BaseDecoder):
 
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
-        self._template = Template(_text_in)
+        self._template = EventTemplate(_text_in)
         # While it is there, text is read through it, and never by the template.
         self._tag = ThinkTag() if vendor_of(provider) in _TAGGING else None
         self._text: list[str] = []

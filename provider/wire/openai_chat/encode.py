@@ -18,7 +18,7 @@ from ...json_value import write_json
 from ..cache_markers import mark_chat
 from ..schema.object_root import object_schema
 from ..schema.openai import for_openai
-from .encode_settings import can_be_silenced, limits, reasoning, thinks_freely
+from .encode_settings import can_disable_thinking, limits, reasoning, thinks_freely
 from .think_tag import with_tag
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def encode(handover: Handover) -> dict[str, Any]:
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    for name in target.omitted:
+    for name in target.unsupported_parameters:
         body.pop(name, None)
     mark_chat(body, most=target.markers)
     return body
@@ -135,7 +135,7 @@ def _thinking(
     thoughts: Sequence[Reasoning], parts: Sequence[Part], target: Target
 ) -> dict[str, Any]:
     """Return the fields of an answer that hold its thinking."""
-    if target.proof == "details":
+    if target.reasoning_form == "details":
         details = [detail for thought in thoughts for detail in thought.details]
         return {"reasoning_details": details} if details else {}
     match target.reasoning_in_content:
@@ -194,8 +194,8 @@ def _thoughts(thoughts: Iterable[Reasoning]) -> str:
 
 def _tools(handover: Handover) -> dict[str, Any]:
     """Return what is said of tools; nothing where there are none, for then nothing may be."""
-    settings, omitted = handover.settings, handover.target.omitted
-    is_unsayable = settings.tool_choice == "none" and "tool_choice" in omitted
+    settings, unsupported_parameters = handover.settings, handover.target.unsupported_parameters
+    is_unsayable = settings.tool_choice == "none" and "tool_choice" in unsupported_parameters
     if not handover.tools or is_unsayable:
         return {}
     spelled: dict[str, Any] = {"tools": [_tool(tool, handover.target) for tool in handover.tools]}
@@ -220,8 +220,8 @@ def _choice(choice: str, handover: Handover) -> str | dict[str, Any]:
     if choice in {"auto", "none"}:
         return choice
     # What refuses it only while it thinks takes it when it does not.
-    is_silenced = handover.settings.reasoning == "none" and can_be_silenced(target)
-    if not (target.can_be_forced or is_silenced):
+    is_silenced = handover.settings.reasoning == "none" and can_disable_thinking(target)
+    if not (target.can_force_tool or is_silenced):
         return "auto"
     if thinks_freely(handover.settings, target):
         why = "it thinks, and then none can be forced"

@@ -21,7 +21,7 @@ def limits(settings: Settings, target: Target) -> dict[str, Any]:
     takes_sampling = target.takes_sampling and not thinks_freely(settings, target)
     if takes_sampling and settings.temperature is not None:
         spelled["temperature"] = settings.temperature
-    is_one_too_many = "temperature" in spelled and not target.takes_both
+    is_one_too_many = "temperature" in spelled and not target.takes_temperature_and_top_p
     if takes_sampling and settings.top_p is not None and not is_one_too_many:
         spelled["top_p"] = settings.top_p
     if target.takes_cache_key and settings.cache_key is not None:
@@ -34,7 +34,7 @@ def reasoning(settings: Settings, target: Target) -> dict[str, Any]:
     effort = settings.reasoning
     if effort is None or target.thinking == "none":
         return {}
-    if effort == "none" and not target.can_be_silenced:
+    if effort == "none" and not target.can_disable_thinking:
         return {}
     return _effort_parameters(effort, target)
 
@@ -57,11 +57,11 @@ def _effort_parameters(effort: Effort, target: Target) -> dict[str, Any]:
 
 def thinks_freely(settings: Settings, target: Target) -> bool:
     """Say whether it is asked to think, and refuses then to be forced or steered."""
-    return target.is_free_to_think and settings.reasoning not in {None, "none"}
+    return target.thinking_excludes_forcing and settings.reasoning not in {None, "none"}
 
 
-def can_be_silenced(target: Target) -> bool:
-    return target.thinking != "none" and target.can_be_silenced
+def can_disable_thinking(target: Target) -> bool:
+    return target.thinking != "none" and target.can_disable_thinking
 
 
 def _effort(effort: Effort, taken: Sequence[Effort]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from ...conversation import ToolCall
 from ...delta import Delta, ToolCallEnded, ToolCallStarted
 from ...json_value import mapping, read_arguments, string, write_json
 from ..protocol import new_call_id
-from ..seen_calls import ToldCalls
+from ..seen_calls import SeenCalls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,14 +26,14 @@ class Call:
     input: dict[str, Any] | None = None
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Its arguments are there and read as an object, so more of them cannot follow."""
         if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
             return False
         return read_arguments("".join(self.pieces)) is not None
 
     @property
-    def is_bare(self) -> bool:
+    def has_no_arguments(self) -> bool:
         """Nothing of its arguments came."""
         return not any(piece and not piece.isspace() for piece in self.pieces)
 
@@ -53,7 +53,7 @@ class CallAssembler:
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
-        self._told = ToldCalls()
+        self._told = SeenCalls()
         self._at: dict[int, Call] = {}
         self._of: dict[str, Call] = {}  # by each id that a fragment of it had
 
@@ -70,7 +70,7 @@ class CallAssembler:
             arguments = write_json(arguments).decode()
         call = self._call(fields.get("index"), id_, name, says_more=bool(arguments))
         call.signature = string(proof.get("thought_signature")) or call.signature
-        if arguments and isinstance(arguments, str) and not self._is_known(call, name, arguments):
+        if arguments and isinstance(arguments, str) and not self._is_repeat(call, name, arguments):
             call.pieces.append(arguments)
         if name and not call.name:
             call.id, call.name = call.id or id_ or new_call_id(), name
@@ -81,7 +81,7 @@ class CallAssembler:
     def close(self) -> Iterator[Delta]:
         """Close each call whose arguments are whole, and tell so; once, though it came twice."""
         for call in list(self.calls):
-            if call.input is None and call.name and call.is_whole:
+            if call.input is None and call.name and call.is_complete:
                 yield from self._close(call)
 
     def end(self, *, is_cut: bool) -> Iterator[Delta]:
@@ -92,14 +92,14 @@ class CallAssembler:
                 some, of which none came.
         """
         for call in list(self.calls):
-            if call.input is None and call.name and not (is_cut and call.is_bare):
+            if call.input is None and call.name and not (is_cut and call.has_no_arguments):
                 yield from self._close(call)
 
     def _close(self, call: Call) -> Iterator[Delta]:
         call.input = read_arguments("".join(call.pieces))
         if call.input is None:
             return
-        if self._told.repeats(call.id, call.name, call.input):
+        if self._told.is_repeat(call.id, call.name, call.input):
             self.calls = [other for other in self.calls if other is not call]
         else:
             yield ToolCallEnded(call.id, call.name, call.input)
@@ -107,7 +107,7 @@ class CallAssembler:
     @property
     def lacks_arguments(self) -> bool:
         """There is a call of whose arguments nothing came."""
-        return any(call.input is None and call.is_bare for call in self.calls)
+        return any(call.input is None and call.has_no_arguments for call in self.calls)
 
     @property
     def parts(self) -> list[ToolCall]:
@@ -123,7 +123,7 @@ class CallAssembler:
             call = self._at.get(index)
         else:
             call = self._of.get(id_) or self._last(id_, name, says_more=says_more)
-        if call is None or self._begins_another(call, id_, name):
+        if call is None or self._starts_new_call(call, id_, name):
             call = Call()
             self.calls.append(call)
             if isinstance(index, int):
@@ -137,15 +137,15 @@ class CallAssembler:
         last = self.calls[-1] if self.calls else None
         if last is None or not id_:
             return last
-        return None if name or (says_more and last.is_whole) else last
+        return None if name or (says_more and last.is_complete) else last
 
     @staticmethod
-    def _is_known(call: Call, name: str, arguments: str) -> bool:
+    def _is_repeat(call: Call, name: str, arguments: str) -> bool:
         """A closed call takes no more; and some servers send a whole call twice."""
         return call.input is not None or bool(name and call.name and call.pieces == [arguments])
 
     @staticmethod
-    def _begins_another(call: Call, id_: str, name: str) -> bool:
+    def _starts_new_call(call: Call, id_: str, name: str) -> bool:
         if not (name and call.name):
             return False
-        return name != call.name or (call.id != id_ and call.is_whole)
+        return name != call.name or (call.id != id_ and call.is_complete)

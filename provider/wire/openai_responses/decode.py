@@ -15,7 +15,7 @@ from ...failure import FailureKind
 from ...json_value import integer, mapping, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
-from ..seen_calls import ToldCalls
+from ..seen_calls import SeenCalls
 from .output_item import Item
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class ResponsesDecoder(BaseDecoder):
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[Item] = []
-        self._told = ToldCalls()
+        self._told = SeenCalls()
         self._at: dict[object, Item] = {}
         self._is_cut = False
 
@@ -171,7 +171,7 @@ class ResponsesDecoder(BaseDecoder):
         """Return *deltas*, which close *item*; none where it is a call that came before."""
         if not deltas or item.input is None:
             return deltas
-        if self._told.repeats(item.call_id, item.name, item.input):
+        if self._told.is_repeat(item.call_id, item.name, item.input):
             self._order = [other for other in self._order if other is not item]
             return _NOTHING
         return deltas

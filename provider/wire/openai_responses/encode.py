@@ -51,7 +51,9 @@ def encode(handover: Handover) -> dict[str, Any]:
     body |= _reasoning(handover.settings, target)
     body |= _tools(handover)
     body |= _limits(handover.settings, target)
-    return {name: value for name, value in body.items() if name not in target.omitted}
+    return {
+        name: value for name, value in body.items() if name not in target.unsupported_parameters
+    }
 
 
 def _items(message: Message) -> Iterator[Item]:
@@ -158,7 +160,7 @@ def _tools(handover: Handover) -> dict[str, Any]:
 
 
 def _choice(choice: str, handover: Handover) -> str | Item:
-    if choice not in _FREE and not handover.target.can_be_forced:
+    if choice not in _FREE and not handover.target.can_force_tool:
         return "auto"
     if choice in _FREE or choice == "required":
         return choice

@@ -30,7 +30,7 @@ class Item:
         refusal: What the model said in place of an answer.
         phase: What a message is, between or at the end of the work; empty where nobody says.
         input: The arguments of a call that is closed.
-        is_bare: It is a call of whose arguments nothing came, though its end did.
+        has_no_arguments: It is a call of whose arguments nothing came, though its end did.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class Item:
     phase: str = ""
     input: dict[str, Any] | None = None
     is_done: bool = False
-    is_bare: bool = False
+    has_no_arguments: bool = False
     _section: object = None
 
     def is_of(self, fields: Mapping[str, Any]) -> bool:
@@ -92,7 +92,7 @@ class Item:
 
         A call of whose arguments nothing came has none then. Before, they may be what is cut off.
         """
-        return self._called({}) if self.is_bare and self.input is None else []
+        return self._called({}) if self.has_no_arguments and self.input is None else []
 
     def part(self) -> Part | None:
         """Return what came of it; None where that is nothing that can be kept."""
@@ -116,8 +116,8 @@ class Item:
         is_whole = fields.get("status") != "incomplete"
         if not isinstance(arguments, dict):
             text = string(arguments) or "".join(self.pieces)
-            self.is_bare = is_whole and (not text or text.isspace())
-            arguments = None if self.is_bare else read_arguments(text)
+            self.has_no_arguments = is_whole and (not text or text.isspace())
+            arguments = None if self.has_no_arguments else read_arguments(text)
         return self._called(arguments) if is_whole else []
 
     def _called(self, arguments: dict[str, Any] | None) -> list[Delta]:

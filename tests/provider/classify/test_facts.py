@@ -827,13 +827,13 @@ def every_fact() -> list[Fact]:
 def test_no_pattern_fits_noise_or_takes_long(noise: str) -> None:
     for fact in every_fact():
         if fact.text is not None:
-            said = {name: tuple(words) for name, words in fact.given.items()}
-            assert not fact.fits(Report(message=noise, words=said)), fact
+            said = {name: tuple(words) for name, words in fact.exact.items()}
+            assert not fact.matches(Report(message=noise, words=said)), fact
 
 
 def test_no_pattern_can_match_nothing_and_none_looks_past_its_prefix() -> None:
     for fact in every_fact():
-        said = {name: tuple(words) for name, words in fact.given.items()}
-        assert fact.text is None or not fact.fits(Report(message="", words=said))
+        said = {name: tuple(words) for name, words in fact.exact.items()}
+        assert fact.text is None or not fact.matches(Report(message="", words=said))
         assert fact.text is None or re.match(fact.text, "x" * PREFIX) is None
-        assert fact.given or fact.seen or fact.text
+        assert fact.exact or fact.patterns or fact.text

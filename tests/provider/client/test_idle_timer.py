@@ -7,7 +7,7 @@ import math
 import anyio
 import pytest
 
-from sidestep.provider.client.idle_timer import watch
+from sidestep.provider.client.idle_timer import idle_timer
 
 from ...virtual import virtual_backend
 
@@ -30,14 +30,14 @@ async def cancelled_after(scope: anyio.CancelScope) -> float:
 
 async def test_what_is_late_is_cancelled() -> None:
     scope = anyio.CancelScope()
-    watch(scope).expect(5.0)
+    idle_timer(scope).expect(5.0)
 
     assert await cancelled_after(scope) == 5.0
 
 
 async def test_each_event_moves_the_end() -> None:
     scope = anyio.CancelScope()
-    watching = watch(scope)
+    watching = idle_timer(scope)
     for _ in range(10):
         watching.expect(5.0)
         await anyio.sleep(3.0)
@@ -49,7 +49,7 @@ async def test_each_event_moves_the_end() -> None:
 @pytest.mark.parametrize("seconds", [1.0, 20.0, 59.0])
 async def test_an_end_may_move_nearer(seconds: float) -> None:
     scope = anyio.CancelScope()
-    watching = watch(scope)
+    watching = idle_timer(scope)
     watching.expect(60.0)
     watching.expect(seconds)
 
@@ -58,7 +58,7 @@ async def test_an_end_may_move_nearer(seconds: float) -> None:
 
 async def test_it_goes_on_after_a_rest() -> None:
     scope = anyio.CancelScope()
-    watching = watch(scope)
+    watching = idle_timer(scope)
     watching.expect(5.0)
     watching.rest()
     await anyio.sleep(60.0)
@@ -70,7 +70,7 @@ async def test_it_goes_on_after_a_rest() -> None:
 
 async def test_it_does_nothing_once_stopped() -> None:
     with anyio.CancelScope() as scope:
-        watching = watch(scope)
+        watching = idle_timer(scope)
         watching.expect(5.0)
         watching.stop()
         await anyio.sleep(60.0)
@@ -79,7 +79,7 @@ async def test_it_does_nothing_once_stopped() -> None:
 
 
 async def test_it_says_how_long_is_left() -> None:
-    watching = watch(anyio.CancelScope())
+    watching = idle_timer(anyio.CancelScope())
 
     assert watching.seconds_left == math.inf
     watching.expect(60.0)

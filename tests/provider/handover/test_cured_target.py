@@ -467,7 +467,7 @@ def test_a_captured_refusal_names_its_cure(capture: dict[str, Any]) -> None:
 
 CLAUDE = "anthropic/claude-opus-4-8"
 CHANGES = [
-    pytest.param(CLAUDE, Cure(C.DROP_REASONING), {"proof": "none"}, id="reasoning"),
+    pytest.param(CLAUDE, Cure(C.DROP_REASONING), {"reasoning_form": "none"}, id="reasoning"),
     pytest.param(
         "somewhere/some-model",
         Cure(C.DROP_REASONING),
@@ -500,7 +500,7 @@ CHANGES = [
     pytest.param(
         "deepseek/deepseek-chat",
         Cure(C.DROP_REASONING_TEXT),
-        {"proof": "none", "missing_reasoning": None},
+        {"reasoning_form": "none", "missing_reasoning": None},
         id="reasoning as text",
     ),
     pytest.param(CLAUDE, Cure(C.REWRITE_IDS), {"ids": MISTRAL_IDS}, id="ids"),
@@ -521,8 +521,8 @@ CHANGES = [
         {"is_plain": True, "takes_images": False},
         id="plain",
     ),
-    pytest.param(CLAUDE, Cure(C.DO_NOT_FORCE), {"can_be_forced": False}, id="force"),
-    pytest.param(CLAUDE, Cure(C.LIMIT_TOKENS, "8192"), {"most_tokens": 8192}, id="limit"),
+    pytest.param(CLAUDE, Cure(C.DO_NOT_FORCE), {"can_force_tool": False}, id="force"),
+    pytest.param(CLAUDE, Cure(C.LIMIT_TOKENS, "8192"), {"max_answer_tokens": 8192}, id="limit"),
     pytest.param(
         "somewhere/some-model",
         Cure(C.RENAME_LIMIT, "max_completion_tokens"),
@@ -532,13 +532,13 @@ CHANGES = [
     pytest.param(
         "cerebras/gpt-oss-120b",
         Cure(C.OMIT, "reasoning.effort"),
-        {"omitted": frozenset({"parallel_tool_calls", "reasoning"})},
+        {"unsupported_parameters": frozenset({"parallel_tool_calls", "reasoning"})},
         id="parameter",
     ),
     pytest.param(
         "somewhere/some-model",
         Cure(C.OMIT, "stop[0]"),
-        {"omitted": frozenset({"stop"})},
+        {"unsupported_parameters": frozenset({"stop"})},
         id="parameter that is a list",
     ),
     *(
@@ -569,7 +569,7 @@ def test_cures_add_up() -> None:
 
     after = cured(target(CLAUDE), cures)
 
-    assert after == target(CLAUDE, omitted=frozenset({"a", "b"}), markers=0)
+    assert after == target(CLAUDE, unsupported_parameters=frozenset({"a", "b"}), markers=0)
 
 
 def test_there_is_a_row_for_every_change() -> None:

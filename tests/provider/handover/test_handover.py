@@ -24,7 +24,7 @@ from sidestep.provider.conversation import (
     ToolCall,
     ToolSpec,
 )
-from sidestep.provider.handover.handover import GO_ON, Handover, hand_over
+from sidestep.provider.handover.handover import FILLER_USER_TEXT, Handover, hand_over
 from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target
 
 from ...property import examples
@@ -391,7 +391,7 @@ def test_a_longer_conversation_begins_as_the_shorter_did(
     short, long = hand_over(conversation, to), hand_over(longer, to)
 
     begun = short.messages
-    if begun == [Message("user", [Text(GO_ON)])]:
+    if begun == [Message("user", [Text(FILLER_USER_TEXT)])]:
         begun = []  # nothing was said yet, so that something had to be
     assert long.messages[: len(begun)] == begun
     assert long.system[: len(short.system)] == short.system

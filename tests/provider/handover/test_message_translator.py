@@ -18,7 +18,7 @@ from sidestep.provider.conversation import (
     ToolCall,
     ToolSpec,
 )
-from sidestep.provider.handover.handover import GO_ON, Handover, hand_over
+from sidestep.provider.handover.handover import FILLER_USER_TEXT, Handover, hand_over
 from sidestep.provider.handover.note import Note
 from sidestep.provider.handover.tool_result import NO_IMAGE
 
@@ -73,7 +73,7 @@ FIRST = "made a message of the user's: it must be the first"
 LATER = "changed instructions of messages[{}]: here they can stand only as the user's"
 
 SHAPES = [
-    Shape("nothing at all", [], [user(GO_ON)], (NONE,)),
+    Shape("nothing at all", [], [user(FILLER_USER_TEXT)], (NONE,)),
     Shape("a question", [user("Hi.")], [user("Hi.")]),
     Shape("empty text", [user("", "Hi.")], [user("Hi.")], (EMPTY.format(0),)),
     Shape("white space", [user(" \n\t", "Hi.")], [user("Hi.")], (EMPTY.format(0),)),
@@ -108,12 +108,18 @@ SHAPES = [
         [user("Hi."), answer(CALL)],
         to=CHAT,
     ),
-    Shape("only instructions", [system("Be kind.")], [user(GO_ON)], (NONE,), system=("Be kind.",)),
-    Shape("only an answer", [answer("Hi.")], [user(GO_ON)], (LAST.format(0), NONE)),
+    Shape(
+        "only instructions",
+        [system("Be kind.")],
+        [user(FILLER_USER_TEXT)],
+        (NONE,),
+        system=("Be kind.",),
+    ),
+    Shape("only an answer", [answer("Hi.")], [user(FILLER_USER_TEXT)], (LAST.format(0), NONE)),
     Shape(
         "the model first",
         [answer("Hi."), user("Hi.")],
-        [user(GO_ON), answer("Hi."), user("Hi.")],
+        [user(FILLER_USER_TEXT), answer("Hi."), user("Hi.")],
         (FIRST,),
     ),
     Shape(
@@ -125,7 +131,7 @@ SHAPES = [
     Shape(
         "the model first, after instructions",
         [system("Be kind."), answer("Hi."), user("Hi.")],
-        [user(GO_ON), answer("Hi."), user("Hi.")],
+        [user(FILLER_USER_TEXT), answer("Hi."), user("Hi.")],
         (FIRST,),
         to="mistral/codestral",
         system=("Be kind.",),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def test_an_answer_is_no_longer_than_the_model_gives(most: int | None, longest: int) -> None:
     gpt = Route("openai/gpt-5")
 
-    made = Target(route=gpt, wire="openai-responses", vendor="openai", most_tokens=most)
+    made = Target(route=gpt, wire="openai-responses", vendor="openai", max_answer_tokens=most)
 
     assert made.longest(100) == longest
 
@@ -50,7 +50,7 @@ FACTS = [
         "anthropic",
         "claude-opus-4-8",
         {
-            "proof": "signature",
+            "reasoning_form": "signature",
             "is_chained": True,
             "ids": ANTHROPIC_IDS,
             "names": ANTHROPIC_NAMES,
@@ -71,8 +71,8 @@ FACTS = [
         {
             "thinking": "manual",
             "takes_sampling": True,
-            "takes_both": False,
-            "can_be_forced": True,
+            "takes_temperature_and_top_p": False,
+            "can_force_tool": True,
         },
         id="Anthropic, with a budget",
     ),
@@ -80,7 +80,7 @@ FACTS = [
         "anthropic",
         "anthropic",
         "claude-fable-5-1",
-        {"can_be_silenced": False, "can_be_forced": False},
+        {"can_disable_thinking": False, "can_force_tool": False},
         id="Anthropic, always thinking",
     ),
     *(
@@ -88,7 +88,12 @@ FACTS = [
             name,
             "anthropic",
             "claude-opus-4-8",
-            {"proof": "signature", "is_chained": True, "takes_sampling": False, "markers": 4},
+            {
+                "reasoning_form": "signature",
+                "is_chained": True,
+                "takes_sampling": False,
+                "markers": 4,
+            },
             id=f"a Claude behind {name}",
         )
         for name in ("bedrock", "openrouter-anthropic", "my-gateway")
@@ -97,21 +102,21 @@ FACTS = [
         "my-gateway",
         "anthropic",
         "some-model",
-        {"proof": "unsigned", "is_chained": False, "markers": 0},
+        {"reasoning_form": "unsigned", "is_chained": False, "markers": 0},
         id="another model behind a gateway",
     ),
     pytest.param(
         "zai-anthropic",
         "anthropic",
         "claude-opus-4-8",
-        {"proof": "unsigned", "is_chained": False, "markers": 0, "takes_images": False},
+        {"reasoning_form": "unsigned", "is_chained": False, "markers": 0, "takes_images": False},
         id="a facade that calls its model Claude",
     ),
     pytest.param(
         "zai-anthropic",
         "anthropic",
         "glm-4.5v",
-        {"proof": "unsigned", "missing_reasoning": None, "takes_images": True},
+        {"reasoning_form": "unsigned", "missing_reasoning": None, "takes_images": True},
         id="facade of z.ai",
     ),
     pytest.param(
@@ -133,7 +138,7 @@ FACTS = [
         "openai-responses",
         "gpt-5.1-codex",
         {
-            "proof": "encrypted",
+            "reasoning_form": "encrypted",
             "ids": LONG_IDS,
             "names": OPENAI_NAMES,
             "images_in_results": True,
@@ -165,7 +170,7 @@ FACTS = [
         "gemini",
         "gemini-3-pro",
         {
-            "proof": "signature",
+            "reasoning_form": "signature",
             "is_chained": False,
             "missing_signature": PLACEHOLDER_SIGNATURE,
             "ids": LONG_IDS,
@@ -193,7 +198,7 @@ FACTS = [
         "openai-chat",
         "gpt-4o",
         {
-            "proof": "none",
+            "reasoning_form": "none",
             "ids": CHAT_IDS,
             "thinking": "none",
             "takes_sampling": True,
@@ -201,7 +206,7 @@ FACTS = [
             "takes_system_later": True,
             "images_in_results": False,
             "takes_images": True,
-            "omitted": frozenset(),
+            "unsupported_parameters": frozenset(),
         },
         id="Chat",
     ),
@@ -213,7 +218,7 @@ FACTS = [
             "thinking": "adaptive",
             "takes_sampling": False,
             "takes_images": False,
-            "omitted": frozenset({"parallel_tool_calls"}),
+            "unsupported_parameters": frozenset({"parallel_tool_calls"}),
         },
         id="Chat, o-series",
     ),
@@ -222,7 +227,7 @@ FACTS = [
         "openai-chat",
         "anthropic/claude-opus-4.8",
         {
-            "proof": "details",
+            "reasoning_form": "details",
             "ids": LONG_IDS,
             "markers": 4,
             "takes_sampling": False,
@@ -234,14 +239,14 @@ FACTS = [
         "openrouter",
         "openai-chat",
         "google/gemini-3-pro",
-        {"proof": "details", "markers": 4, "missing_signature": None},
+        {"reasoning_form": "details", "markers": 4, "missing_signature": None},
         id="OpenRouter, Gemini",
     ),
     pytest.param(
         "openrouter",
         "openai-chat",
         "openai/gpt-5.1",
-        {"proof": "details", "ids": CHAT_IDS, "markers": 0},
+        {"reasoning_form": "details", "ids": CHAT_IDS, "markers": 0},
         id="OpenRouter, OpenAI",
     ),
     pytest.param(
@@ -249,12 +254,12 @@ FACTS = [
         "openai-chat",
         "deepseek-chat",
         {
-            "proof": "text",
+            "reasoning_form": "text",
             "missing_reasoning": "",
             "reasons_before_calls": False,
             "takes_images": False,
             "is_plain": True,
-            "can_be_forced": False,
+            "can_force_tool": False,
         },
         id="DeepSeek",
     ),
@@ -263,7 +268,7 @@ FACTS = [
         "openai-chat",
         "kimi-k2-thinking",
         {
-            "proof": "text",
+            "reasoning_form": "text",
             "ids": KIMI_IDS,
             "missing_reasoning": PLACEHOLDER,
             "reasons_before_calls": True,
@@ -283,21 +288,21 @@ FACTS = [
         "moonshot", "openai-chat", "kimi-k2.5", {"takes_images": True}, id="Kimi that sees"
     ),
     pytest.param(
-        "zai", "openai-chat", "glm-4.6", {"proof": "text", "takes_images": False}, id="GLM"
+        "zai", "openai-chat", "glm-4.6", {"reasoning_form": "text", "takes_images": False}, id="GLM"
     ),
     pytest.param("zai", "openai-chat", "glm-4.5v", {"takes_images": True}, id="GLM that sees"),
     pytest.param(
         "mistral",
         "openai-chat",
         "magistral-medium",
-        {"proof": "text", "ids": MISTRAL_IDS, "begins_with_user": True},
+        {"reasoning_form": "text", "ids": MISTRAL_IDS, "begins_with_user": True},
         id="Magistral",
     ),
     pytest.param(
         "mistral",
         "openai-chat",
         "codestral",
-        {"proof": "none", "bridges_results": True},
+        {"reasoning_form": "none", "bridges_results": True},
         id="Mistral",
     ),
     pytest.param(
@@ -311,17 +316,21 @@ FACTS = [
         "moonshot",
         "anthropic",
         "kimi-k3",
-        {"omitted": frozenset({"thinking"})},
+        {"unsupported_parameters": frozenset({"thinking"})},
         id="a facade, Kimi that is told its effort",
     ),
     pytest.param(
-        "moonshot", "anthropic", "kimi-k2.6", {"omitted": frozenset()}, id="a facade, Kimi"
+        "moonshot",
+        "anthropic",
+        "kimi-k2.6",
+        {"unsupported_parameters": frozenset()},
+        id="a facade, Kimi",
     ),
     pytest.param(
         "groq",
         "openai-chat",
         "openai/gpt-oss-120b",
-        {"proof": "none", "thinking": "adaptive", "takes_images": False},
+        {"reasoning_form": "none", "thinking": "adaptive", "takes_images": False},
         id="Groq",
     ),
     pytest.param(
@@ -335,21 +344,26 @@ FACTS = [
         "cerebras",
         "openai-chat",
         "gpt-oss-120b",
-        {"proof": "none", "takes_images": False, "is_plain": True},
+        {"reasoning_form": "none", "takes_images": False, "is_plain": True},
         id="Cerebras",
     ),
     pytest.param(
         "minimax",
         "openai-chat",
         "MiniMax-M2",
-        {"proof": "text", "takes_images": False, "is_plain": True},
+        {"reasoning_form": "text", "takes_images": False, "is_plain": True},
         id="MiniMax",
     ),
     pytest.param(
         "somewhere",
         "openai-chat",
         "some-model",
-        {"proof": "none", "ids": CHAT_IDS, "token_limit": "max_tokens", "takes_images": True},
+        {
+            "reasoning_form": "none",
+            "ids": CHAT_IDS,
+            "token_limit": "max_tokens",
+            "takes_images": True,
+        },
         id="a dialect that is not known",
     ),
     *(
@@ -357,7 +371,11 @@ FACTS = [
             name,
             "openai-chat",
             model,
-            {"proof": "none", "signs_calls": name != "openai", "missing_signature": signature},
+            {
+                "reasoning_form": "none",
+                "signs_calls": name != "openai",
+                "missing_signature": signature,
+            },
             id=f"signatures of {name}, {model}",
         )
         for name, model, signature in (

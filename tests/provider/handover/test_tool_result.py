@@ -10,8 +10,8 @@ from sidestep.provider.conversation import Image, Output, Text, ToolCall, ToolSt
 from sidestep.provider.handover.target import Target
 from sidestep.provider.handover.tool_result import (
     IMAGE_FOLLOWS,
+    MISSING_RESULT,
     NO_IMAGE,
-    UNSAID,
     Result,
     result_of,
 )
@@ -28,11 +28,11 @@ MISTRAL = target("mistral/codestral")
 DEEPSEEK = target("deepseek/deepseek-chat")
 
 STATES = [
-    pytest.param("pending", None, UNSAID["pending"], True, id="pending"),
-    pytest.param("running", None, UNSAID["running"], True, id="running"),
-    pytest.param("interrupted", None, UNSAID["interrupted"], True, id="interrupted"),
-    pytest.param("error", None, UNSAID["error"], True, id="failed"),
-    pytest.param("completed", None, UNSAID["completed"], False, id="completed"),
+    pytest.param("pending", None, MISSING_RESULT["pending"], True, id="pending"),
+    pytest.param("running", None, MISSING_RESULT["running"], True, id="running"),
+    pytest.param("interrupted", None, MISSING_RESULT["interrupted"], True, id="interrupted"),
+    pytest.param("error", None, MISSING_RESULT["error"], True, id="failed"),
+    pytest.param("completed", None, MISSING_RESULT["completed"], False, id="completed"),
     pytest.param("pending", "1", "1", False, id="pending, and a result"),
     pytest.param("running", "1", "1", False, id="running, and a result"),
     pytest.param("interrupted", "1", "1", False, id="interrupted, and a result"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep.provider.wire.event_template import Template
+from sidestep.provider.wire.event_template import EventTemplate
 
 
 def text_in(value: Any) -> object:
@@ -19,8 +19,8 @@ def event(text: str, **fields: object) -> bytes:
     return json.dumps({"id": "a", "delta": {"text": text}, **fields}).encode()
 
 
-def learned(data: bytes, text: str) -> Template:
-    template = Template(text_in)
+def learned(data: bytes, text: str) -> EventTemplate:
+    template = EventTemplate(text_in)
     template.learn(data, text)
     return template
 
@@ -58,7 +58,7 @@ def test_only_what_differs_in_its_text_alone_is_known_by_it(case: Case) -> None:
 
 
 def test_nothing_is_known_before_an_event_was_read() -> None:
-    assert Template(text_in).text_of(LIKE) is None
+    assert EventTemplate(text_in).text_of(LIKE) is None
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_an_event_whose_text_cannot_be_told_from_the_rest_teaches_nothing(
 
 
 def test_a_stream_whose_events_differ_in_more_is_given_up() -> None:
-    template = Template(text_in)
+    template = EventTemplate(text_in)
     for number in range(100):
         template.learn(event("one", number=number), "one")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sidestep.provider.wire.seen_calls import ToldCalls
+from sidestep.provider.wire.seen_calls import SeenCalls
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from sidestep.provider.wire.seen_calls import ToldCalls
     ],
 )
 def test_a_call_that_comes_twice_is_told_from_another(
-    second: tuple[str, str, dict[str, Any]], repeats: bool
+    second: tuple[str, str, dict[str, Any]], is_repeat: bool
 ) -> None:
-    told = ToldCalls()
+    told = SeenCalls()
 
-    assert not told.repeats("1", "read", {"a": 1})
-    assert told.repeats(*second) is repeats
-    assert told.repeats(*second)
+    assert not told.is_repeat("1", "read", {"a": 1})
+    assert told.is_repeat(*second) is is_repeat
+    assert told.is_repeat(*second)
 
 
 def test_calls_with_ids_of_their_own_are_not_compared() -> None:
@@ -40,8 +40,8 @@ def test_calls_with_ids_of_their_own_are_not_compared() -> None:
             compared += 1
             return super().__eq__(other)
 
-    told = ToldCalls()
+    told = SeenCalls()
     for number in range(100):
-        told.repeats(str(number), "read", Arguments())
+        told.is_repeat(str(number), "read", Arguments())
 
     assert compared == 0

@@ -162,7 +162,7 @@ WHOLE = [
             *TEXT,
         ],
         [Reasoning(signature="s"), Text("Hello")],
-        id="omitted thinking keeps its signature",
+        id="unsupported_parameters thinking keeps its signature",
     ),
     pytest.param(
         [began(0, type="thinking", thinking=""), closed(0), *TEXT],

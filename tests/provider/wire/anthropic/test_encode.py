@@ -224,7 +224,7 @@ MESSAGES = [
             ),
             ASKED,
         ],
-        id="redacted and omitted thinking",
+        id="redacted and unsupported_parameters thinking",
     ),
     pytest.param(
         [USER, answer(Reasoning("Hm", signature="sig"), Text("a"), route=OTHER), USER],
@@ -421,7 +421,7 @@ CHOICES = [
         Settings(tool_choice="none", parallel_tool_calls=False), {}, NONE, id="none, not one"
     ),
     pytest.param(
-        Settings(tool_choice="required"), {"can_be_forced": False}, AUTO, id="cannot be forced"
+        Settings(tool_choice="required"), {"can_force_tool": False}, AUTO, id="cannot be forced"
     ),
     pytest.param(
         Settings(tool_choice="read", reasoning="low"), {}, AUTO, id="cannot be forced to think"
@@ -430,7 +430,10 @@ CHOICES = [
         Settings(tool_choice="read", reasoning="none"), {}, NAMED, id="forced, and not thinking"
     ),
     pytest.param(
-        Settings(tool_choice="read"), {"omitted": frozenset({"tool_choice"})}, None, id="omitted"
+        Settings(tool_choice="read"),
+        {"unsupported_parameters": frozenset({"tool_choice"})},
+        None,
+        id="unsupported_parameters",
     ),
 ]
 
@@ -476,7 +479,7 @@ LIMITS = [
 def test_the_longest_answer(asked: int | None, most: int | None, sent: int) -> None:
     settings = Settings(max_output_tokens=asked)
 
-    assert body_of(to=target(most_tokens=most), settings=settings)["max_tokens"] == sent
+    assert body_of(to=target(max_answer_tokens=most), settings=settings)["max_tokens"] == sent
 
 
 def effort(word: str) -> dict[str, Any]:
@@ -526,7 +529,7 @@ THOUGHT = [
         ADAPTIVE,
         "high",
         9000,
-        {"omitted": frozenset({"thinking"}), "takes_sampling": True},
+        {"unsupported_parameters": frozenset({"thinking"}), "takes_sampling": True},
         {"output_config": {"effort": "high"}},
         id="effort alone",
     ),
@@ -534,7 +537,7 @@ THOUGHT = [
         ADAPTIVE,
         "high",
         9000,
-        {"omitted": frozenset({"output_config"})},
+        {"unsupported_parameters": frozenset({"output_config"})},
         {"thinking": {"type": "adaptive"}},
         id="without effort",
     ),
@@ -542,9 +545,9 @@ THOUGHT = [
         MANUAL,
         "high",
         9000,
-        {"omitted": frozenset({"thinking", "top_p"})},
+        {"unsupported_parameters": frozenset({"thinking", "top_p"})},
         {"temperature": 0.5},
-        id="thinking omitted, and one of sampling",
+        id="thinking unsupported_parameters, and one of sampling",
     ),
     pytest.param(MANUAL, None, 9000, {"takes_sampling": False}, {}, id="no sampling"),
 ]
@@ -683,7 +686,7 @@ def test_what_is_omitted_is_left_out() -> None:
 
     body = body_of(
         [Message("system", [Text("s")]), USER],
-        target(omitted=frozenset(names)),
+        target(unsupported_parameters=frozenset(names)),
         tools=[READ],
         settings=Settings(tool_choice="auto"),
     )
@@ -697,7 +700,11 @@ def test_what_is_omitted_is_left_out() -> None:
         pytest.param({"markers": 4}, 4, id="all"),
         pytest.param({"markers": 1}, 1, id="one"),
         pytest.param({"markers": 0}, 0, id="none"),
-        pytest.param({"markers": 4, "omitted": frozenset({"cache_control"})}, 0, id="omitted"),
+        pytest.param(
+            {"markers": 4, "unsupported_parameters": frozenset({"cache_control"})},
+            0,
+            id="unsupported_parameters",
+        ),
     ],
 )
 def test_as_many_cache_markers_as_the_target_takes(facts: dict[str, Any], count: int) -> None:

@@ -259,7 +259,7 @@ CONTENTS = [
             content("model", call(None, thoughtSignature="c2ln")),
             content("user", result(None, {"output": "1"})),
         ],
-        target(omitted=frozenset({"id"})),
+        target(unsupported_parameters=frozenset({"id"})),
     ),
     Said("nothing", [], [said("Go on.")]),
 ]
@@ -337,7 +337,7 @@ SETTINGS = [
         Settings(),
         declared(READ_SUBSET),
         [READ],
-        target(omitted=frozenset({"parametersJsonSchema"})),
+        target(unsupported_parameters=frozenset({"parametersJsonSchema"})),
     ),
     Asked(
         "any tool or none",
@@ -366,7 +366,7 @@ SETTINGS = [
         Settings(tool_choice="read"),
         declared(READ_TOOL) | calling(mode="AUTO"),
         [READ],
-        target(can_be_forced=False),
+        target(can_force_tool=False),
     ),
     Asked("a choice without tools", Settings(tool_choice="required"), {}),
     Asked(
@@ -378,7 +378,7 @@ SETTINGS = [
         "a limit above the model's",
         Settings(max_output_tokens=99),
         {"generationConfig": {"maxOutputTokens": 9}},
-        to=target(most_tokens=9),
+        to=target(max_answer_tokens=9),
     ),
     Asked("sampling that is not taken", Settings(top_p=0.5), {}, to=target(takes_sampling=False)),
     Asked("an effort of one that does not think", Settings(reasoning="high"), {}, to=target(OLD)),
@@ -388,13 +388,13 @@ SETTINGS = [
         declared(READ_TOOL)
         | {"generationConfig": {"maxOutputTokens": 99, "thinkingConfig": {"thinkingLevel": "LOW"}}},
         [READ],
-        target(omitted=frozenset({"toolConfig", "temperature", "includeThoughts"})),
+        target(unsupported_parameters=frozenset({"toolConfig", "temperature", "includeThoughts"})),
     ),
     Asked(
         "all of what there is left out",
         Settings(temperature=0.0, reasoning="low"),
         {},
-        to=target(omitted=frozenset({"temperature", "thinkingConfig"})),
+        to=target(unsupported_parameters=frozenset({"temperature", "thinkingConfig"})),
     ),
 ]
 

@@ -694,7 +694,7 @@ def test_where_no_call_can_be_forbidden_no_tool_is_named(route: Route) -> None:
 
 
 def test_the_longest_answer_is_no_longer_than_the_model_gives() -> None:
-    short = replace(target(LOCAL), most_tokens=50)
+    short = replace(target(LOCAL), max_answer_tokens=50)
 
     assert spelled(short, user("a"), max_output_tokens=99)["max_tokens"] == 50
     assert spelled(short, user("a"), max_output_tokens=49)["max_tokens"] == 49

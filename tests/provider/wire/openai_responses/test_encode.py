@@ -237,7 +237,7 @@ def test_ids_of_items_go_when_all_reasoning_does() -> None:
     """After a refusal of the encrypted reasoning nothing may refer to it."""
     message = answer(THOUGHT, Text("Done.", item_id="msg_1"))
 
-    body = request(GO, message, GO, to=target(proof="none"))
+    body = request(GO, message, GO, to=target(reasoning_form="none"))
 
     assert body["input"] == [GO_ITEM, said("Done."), GO_ITEM]
 
@@ -305,7 +305,7 @@ SETTINGS = [
         Settings(tool_choice="read"),
         {"tools": [READ_TOOL], "tool_choice": "auto"},
         [READ],
-        target(OLD, can_be_forced=False),
+        target(OLD, can_force_tool=False),
     ),
     Asked("a choice without tools", Settings(tool_choice="required", parallel_tool_calls=True), {}),
     Asked("a limit", Settings(max_output_tokens=4096), {"max_output_tokens": 4096}),
@@ -313,7 +313,7 @@ SETTINGS = [
         "a limit above the model's",
         Settings(max_output_tokens=64_000),
         {"max_output_tokens": 32_768},
-        to=target(OLD, most_tokens=32_768),
+        to=target(OLD, max_answer_tokens=32_768),
     ),
     Asked("a limit below the API's", Settings(max_output_tokens=1), {"max_output_tokens": 16}),
     Asked(
@@ -355,7 +355,9 @@ SETTINGS = [
         [READ],
         target(
             takes_sampling=True,
-            omitted=frozenset({"temperature", "reasoning", "include", "tool_choice"}),
+            unsupported_parameters=frozenset(
+                {"temperature", "reasoning", "include", "tool_choice"}
+            ),
         ),
     ),
 ]
