@@ -1,4 +1,4 @@
-"""Messages and the typed pieces they are made of."""
+"""Messages and their parts: the conversation as all routes share it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .route import Route
 
 @dataclass(slots=True)
 class Text:
-    """What the user wrote or the model answered.
+    """A text of the user or of the model.
 
     Args:
-        text: May be empty beside a signature, which then ends the answer.
-        signature: Gemini's opaque proof; it stays on the very part that it came with.
-        item_id: The id of the Responses item; good only after the reasoning it was made with.
-        phase: What Responses calls it, ``commentary`` or ``final_answer``; it stays with the text,
-            without which the model does worse.
+        text: Can be empty if there is a signature, which then ends the answer.
+        signature: Gemini's opaque proof; it stays on the part that it came with.
+        item_id: The id of the Responses item; valid only after the reasoning that it came with.
+        phase: ``commentary`` or ``final_answer`` (Responses); it goes back with the text, because
+            the model does worse without it.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Image:
     """A picture, from the user or from a tool.
 
     Args:
-        media_type: As ``image/png``.
+        media_type: Such as ``image/png``.
         data: The file in base64.
     """
 
@@ -45,13 +45,13 @@ class Reasoning:
     """The model's thinking, whatever its provider calls it.
 
     Args:
-        text: The readable thinking; may be empty beside a signature.
-        signature: The provider's opaque proof, good only on the route that issued it. Never set
+        text: The readable thinking; can be empty if there is a signature.
+        signature: The provider's opaque proof, valid only on the route that issued it. Never set
             on an unfinished block.
         redacted: Anthropic's encrypted thinking, in place of text.
-        details: OpenRouter's ``reasoning_details``, merged, as they must be sent back.
+        details: OpenRouter's ``reasoning_details``, merged, in the form in which they go back.
         complete: False for a block that the stream did not finish.
-        encrypted: The encrypted thinking of Responses, beside what can be read of it.
+        encrypted: The encrypted thinking of Responses, in addition to the readable text.
         item_id: The id of the Responses item.
     """
 
@@ -66,17 +66,17 @@ class Reasoning:
 
 ToolState = Literal["pending", "running", "completed", "error", "interrupted"]
 Output = str | list[Text | Image]
-"""What a tool said: text, or texts and pictures in order."""
+"""The output of a tool: text, or texts and pictures in order."""
 
 
 @dataclass(slots=True)
 class ToolCall:
-    """A call that the model made, and its own result.
+    """A tool call of the model, with its result.
 
     Args:
-        output: What the tool said; None until it has run.
-        signature: Gemini's opaque proof; of parallel calls only the first has one.
-        item_id: The id of the Responses item; the result names ``id``, not this one.
+        output: The output of the tool; None until it has run.
+        signature: Gemini's opaque proof; only the first of parallel calls has one.
+        item_id: The id of the Responses item; the result refers to ``id``, not to this id.
     """
 
     id: str
@@ -90,14 +90,14 @@ class ToolCall:
 
 
 ModelPart = Text | Reasoning | ToolCall
-"""What a model can write."""
+"""A part that a model can write."""
 
 Part = ModelPart | Image
 
 
 @dataclass(slots=True)
 class Usage:
-    """Tokens, as the provider counted them; None where it did not say."""
+    """Tokens as the provider counted them; None: it did not report them."""
 
     input: int | None = None
     output: int | None = None
@@ -107,18 +107,18 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptRecord:
-    """What became of one attempt at an answer.
+    """The outcome of one attempt at an answer.
 
     Args:
-        number: Which attempt of its step it was, from 1.
-        kind: Why it failed, a word of `FailureKind`; None for the one that answered.
-        status: The effective HTTP status of the failure; None where there is none.
-        seconds: How long it took.
-        waited: Seconds that were slept before it.
-        input: Tokens sent, those that a cache had as well; None where nobody counted.
-        output: Tokens written; None where nobody counted.
-        money: US dollars; None where no price was looked up, or none is known.
-        is_estimated: The provider left some of the tokens to be estimated.
+        number: The number of the attempt in its step, from 1.
+        kind: Why it failed, a word of `FailureKind`; None: it succeeded.
+        status: The effective HTTP status of the failure; None: it has none.
+        seconds: Duration of the attempt.
+        waited: Seconds slept before the attempt.
+        input: Tokens sent, including those read from a cache; None: not counted.
+        output: Tokens written; None: not counted.
+        money: US dollars; None: no price was looked up, or none is known.
+        is_estimated: Some of the tokens are estimated, because the provider did not count them.
     """
 
     route: Route
@@ -138,11 +138,11 @@ class Message:
     """One message of a conversation.
 
     Args:
-        route: The route that answered; on a failed step the one that was asked for. None for
-            what the user or the agent wrote.
-        requested: The route that the agent asked for.
-        usage: What the answer took; None where nobody counted.
-        attempts: Every attempt at the answer, the failed ones as well, in order.
+        route: The route that answered; on a failed step the requested route. None: the user or
+            the agent wrote the message.
+        requested: The route that the agent requested.
+        usage: The tokens of the answer; None: not counted.
+        attempts: Every attempt at the answer in order, including failed ones.
     """
 
     role: Literal["system", "user", "assistant"]
@@ -154,16 +154,16 @@ class Message:
 
     @property
     def has_calls(self) -> bool:
-        """It calls tools, so that their results follow it."""
+        """True if the message calls tools, so that results follow it."""
         return any(isinstance(part, ToolCall) for part in self.parts)
 
 
 @dataclass(slots=True)
 class ToolSpec:
-    """What a model is told of a tool that it may call.
+    """The declaration of a tool that a model may call.
 
     Args:
-        input_schema: JSON Schema of its arguments, whose type is ``object``.
+        input_schema: JSON Schema of the arguments; its type is ``object``.
     """
 
     name: str
@@ -172,16 +172,16 @@ class ToolSpec:
 
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""How much a model is to think; ``none`` asks it not to."""
+"""How much a model should think; ``none``: not at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What is asked of a model, whichever it is; what it does not take is left out.
+    """The settings of a request for any model; those that a model does not take are left out.
 
     Args:
-        max_output_tokens: Longest answer, in tokens; None leaves it to the provider, or to
-            4096 where the wire demands a number.
+        max_output_tokens: Longest answer, in tokens; None leaves it to the provider, or means
+            4096 if the wire requires a number.
         reasoning: None leaves it to the model.
         temperature: None leaves it to the provider.
         top_p: None leaves it to the provider.
@@ -189,8 +189,8 @@ class Settings:
             leaves it to the provider.
         parallel_tool_calls: False: at most one call in one answer. None leaves it to the
             provider.
-        cache_key: What requests of one conversation have in common, for a provider that looks
-            for its cache by it. Only OpenAI is told.
+        cache_key: A key that all requests of one conversation share, by which a provider finds
+            its cache. Only OpenAI takes it.
     """
 
     max_output_tokens: int | None = None
@@ -204,7 +204,7 @@ class Settings:
 
 @dataclass(slots=True)
 class Conversation:
-    """What a request is made of, for any route."""
+    """The messages, tools and settings that a request for any route is made from."""
 
     messages: list[Message] = field(default_factory=list)
     tools: Sequence[ToolSpec] = ()

@@ -1,4 +1,4 @@
-"""A conversation as a file holds it, read and written."""
+"""The JSON form of a conversation: reading and writing it."""
 
 from __future__ import annotations
 
@@ -139,79 +139,79 @@ class _Conversation(_Table):
 
 
 def read_conversation(data: bytes | str) -> Conversation:
-    """Read the JSON of a conversation.
+    """Return the conversation in *data*, which is JSON.
 
     Raises:
-        ConfigError: It is none; the message says where it is wrong.
+        ConfigError: *data* is not a conversation; the message says where it is wrong.
     """
     try:
         value = read_json(data)
     except ValueError as error:
         raise ConfigError(f"it is not JSON ({error}): write an object with `messages`") from None
     try:
-        told = _Conversation.model_validate(value)
-        messages = [_message(message) for message in told.messages]
+        form = _Conversation.model_validate(value)
+        messages = [_message(message) for message in form.messages]
     except ValidationError as error:
-        raise ConfigError(_described(error)) from None
-    tools = (ToolSpec(tool.name, tool.description, tool.input_schema) for tool in told.tools)
-    return Conversation(messages, tuple(tools), Settings(**told.settings.model_dump()))
+        raise ConfigError(_explain(error)) from None
+    tools = (ToolSpec(tool.name, tool.description, tool.input_schema) for tool in form.tools)
+    return Conversation(messages, tuple(tools), Settings(**form.settings.model_dump()))
 
 
 def read_message(value: object) -> Message:
-    """Read one message from the values of a file.
+    """Return the message that the JSON *value* holds.
 
     Raises:
-        ConfigError: It is none; the message says where it is wrong.
+        ConfigError: *value* is not a message; the error says where it is wrong.
     """
     try:
         return _message(_Message.model_validate(value))
     except ValidationError as error:
-        raise ConfigError(_described(error)) from None
+        raise ConfigError(_explain(error)) from None
 
 
 def message_to_json(message: Message) -> dict[str, Any]:
-    """Return *message* as the values of a file."""
-    told: dict[str, Any] = {"role": message.role}
+    """Return *message* as JSON values."""
+    fields: dict[str, Any] = {"role": message.role}
     for name, route in (("route", message.route), ("requested", message.requested)):
         if route is not None:
-            told[name] = str(route)
-    if message.usage is not None and (usage := _said(asdict(message.usage))):
-        told["usage"] = usage
+            fields[name] = str(route)
+    if message.usage is not None and (usage := _without_none(asdict(message.usage))):
+        fields["usage"] = usage
     if message.attempts:
-        told["attempts"] = [_attempt_to_json(attempt) for attempt in message.attempts]
-    return told | {"parts": [part_to_json(part) for part in message.parts]}
+        fields["attempts"] = [_attempt_to_json(attempt) for attempt in message.attempts]
+    return fields | {"parts": [part_to_json(part) for part in message.parts]}
 
 
 def part_to_json(part: Part) -> dict[str, Any]:
-    """Return *part* as the values of a file."""
+    """Return *part* as JSON values."""
     match part:
         case Text():
-            said = {"type": "text", "text": part.text} | _proofs(part)
-            return said if part.phase is None else said | {"phase": part.phase}
+            text = {"type": "text", "text": part.text} | _proofs(part)
+            return text if part.phase is None else text | {"phase": part.phase}
         case Image():
             return {"type": "image", "media_type": part.media_type, "data": part.data}
         case Reasoning():
-            told: dict[str, Any] = {"type": "reasoning", "text": part.text}
+            fields: dict[str, Any] = {"type": "reasoning", "text": part.text}
             if part.redacted is not None:
-                told["redacted"] = part.redacted
+                fields["redacted"] = part.redacted
             if part.details:
-                told["details"] = [dict(detail) for detail in part.details]
+                fields["details"] = [dict(detail) for detail in part.details]
             if part.encrypted is not None:
-                told["encrypted"] = part.encrypted
-            return told | _proofs(part) | ({} if part.complete else {"complete": False})
+                fields["encrypted"] = part.encrypted
+            return fields | _proofs(part) | ({} if part.complete else {"complete": False})
         case ToolCall():
-            told = {"type": "tool_call", "id": part.id, "name": part.name, "input": part.input}
-            told["state"] = part.state
+            fields = {"type": "tool_call", "id": part.id, "name": part.name, "input": part.input}
+            fields["state"] = part.state
             if part.output is not None:
-                told["output"] = _output_to_json(part.output)
-            return told | ({"is_error": True} if part.is_error else {}) | _proofs(part)
+                fields["output"] = _output_to_json(part.output)
+            return fields | ({"is_error": True} if part.is_error else {}) | _proofs(part)
 
 
 def _attempt_to_json(attempt: AttemptRecord) -> dict[str, Any]:
-    told = _said(asdict(attempt)) | {"route": str(attempt.route)}
+    fields = _without_none(asdict(attempt)) | {"route": str(attempt.route)}
     if not attempt.is_estimated:
-        del told["is_estimated"]
-    return told
+        del fields["is_estimated"]
+    return fields
 
 
 def _output_to_json(output: Output) -> str | list[dict[str, Any]]:
@@ -219,45 +219,47 @@ def _output_to_json(output: Output) -> str | list[dict[str, Any]]:
 
 
 def _proofs(part: Text | Reasoning | ToolCall) -> dict[str, Any]:
-    return _said({"signature": part.signature, "item_id": part.item_id})
+    return _without_none({"signature": part.signature, "item_id": part.item_id})
 
 
-def _said(fields: dict[str, Any]) -> dict[str, Any]:
+def _without_none(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _message(told: _Message) -> Message:
-    parts = [_part(part) for part in told.parts]
-    route, requested = (name and Route(name) for name in (told.route, told.requested))
+def _message(form: _Message) -> Message:
+    parts = [_part(part) for part in form.parts]
+    route, requested = (name and Route(name) for name in (form.route, form.requested))
     return Message(
-        told.role,
+        form.role,
         parts,
         route or None,
         requested or None,
-        None if told.usage is None else Usage(**told.usage.model_dump()),
-        tuple(AttemptRecord(**dict(attempt)) for attempt in told.attempts),
+        None if form.usage is None else Usage(**form.usage.model_dump()),
+        tuple(AttemptRecord(**dict(attempt)) for attempt in form.attempts),
     )
 
 
-def _part(told: _Text | _Image | _Reasoning | _ToolCall) -> Part:
-    match told:
+def _part(form: _Text | _Image | _Reasoning | _ToolCall) -> Part:
+    match form:
         case _Text() | _Image():
-            return _shown(told)
+            return _text_or_image(form)
         case _Reasoning():
-            fields = told.model_dump(exclude={"type", "details"})
-            return Reasoning(**fields, details=tuple(told.details))
+            fields = form.model_dump(exclude={"type", "details"})
+            return Reasoning(**fields, details=tuple(form.details))
         case _ToolCall():
-            output = told.output
+            output = form.output
             return ToolCall(
-                **told.model_dump(exclude={"type", "output"}),
-                output=[_shown(part) for part in output] if isinstance(output, list) else output,
+                **form.model_dump(exclude={"type", "output"}),
+                output=[_text_or_image(part) for part in output]
+                if isinstance(output, list)
+                else output,
             )
 
 
-def _shown(told: _Text | _Image) -> Text | Image:
-    if isinstance(told, _Text):
-        return Text(told.text, told.signature, told.item_id, told.phase)
-    return Image(told.media_type, told.data)
+def _text_or_image(form: _Text | _Image) -> Text | Image:
+    if isinstance(form, _Text):
+        return Text(form.text, form.signature, form.item_id, form.phase)
+    return Image(form.media_type, form.data)
 
 
 _PROBLEMS = {
@@ -266,11 +268,11 @@ _PROBLEMS = {
 }
 
 
-def _described(error: ValidationError) -> str:
-    """Say where it is wrong; what stands there is not repeated."""
+def _explain(error: ValidationError) -> str:
+    """Return a message that says where the value is wrong, without repeating the value."""
     first, *others = error.errors(include_url=False)
     if first["loc"][-1:] == ("str",) and others and others[0]["type"] != "list_type":
-        first = others[0]  # no text stands there, but a list, in which something is wrong
+        first = others[0]  # the value is not a text but a list with an error in it
     where, follows_index = "", False
     for step in first["loc"]:
         if isinstance(step, int):

@@ -1,4 +1,4 @@
-"""What a refusal says that has to change in the request."""
+"""The changes of a request that a refusal can ask for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Change(StrEnum):
-    """What is done to a request, in words."""
+    """A kind of change, in words."""
 
     DROP_REASONING = "drop all reasoning, and the ids of its items"
     THINKING_OFF = "switch thinking off"
@@ -36,7 +36,8 @@ class Cure:
     """One change that a refusal asks for.
 
     Args:
-        detail: The parameter to leave out, the other name, or the most tokens; empty for others.
+        detail: The parameter to leave out, the other name, or the largest number of tokens; empty
+            for all other changes.
     """
 
     change: Change

@@ -1,7 +1,7 @@
-"""What an attempt brings while it lasts; a listener gets these as they come.
+"""The deltas of an answer: listeners get each one when it arrives.
 
-They are slotted but not frozen: one is made for every delta, and a frozen one costs four
-times as much to build.
+The classes are slotted but not frozen, because a frozen instance costs four times as much to make,
+and there is one for every delta.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Any
 
 @dataclass(slots=True)
 class TextDelta:
-    """A further piece of the answer."""
+    """The next piece of the answer."""
 
     text: str
 
 
 @dataclass(slots=True)
 class ReasoningDelta:
-    """A further piece of the model's thinking."""
+    """The next piece of the model's thinking."""
 
     text: str
 
 
 @dataclass(slots=True)
 class ToolCallStarted:
-    """The model began to write a tool call."""
+    """The start of a tool call."""
 
     id: str
     name: str
@@ -34,7 +34,7 @@ class ToolCallStarted:
 
 @dataclass(slots=True)
 class ToolCallEnded:
-    """A tool call is closed, with valid arguments."""
+    """The end of a tool call, with valid arguments."""
 
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""Variables of the environment that hold JSON, or name a file that does."""
+"""Environment variables that hold JSON, or name a file that holds it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .error import ConfigError
 
 
 def named_path(text: str) -> Path | None:
-    """Return the file that ``@path`` names; None where *text* holds the JSON itself."""
+    """Return the path in ``@path``; None: *text* is the JSON itself."""
     text = text.strip()
     return Path(os.path.expanduser(text[1:])) if text.startswith("@") else None
 
@@ -18,7 +18,7 @@ def decoded(content: str | bytes) -> str:
     """Return *content* as text.
 
     Raises:
-        ConfigError: It is not UTF-8.
+        ConfigError: *content* is not UTF-8.
     """
     try:
         return content.decode() if isinstance(content, bytes) else content
@@ -27,7 +27,7 @@ def decoded(content: str | bytes) -> str:
 
 
 def read_variable(text: str) -> str | bytes:
-    """Return the JSON that *text* holds, or that is in the file which it names.
+    """Return the JSON that a variable with the value *text* stands for.
 
     Raises:
         ConfigError: The file cannot be read.
@@ -39,10 +39,10 @@ def read_variable(text: str) -> str | bytes:
 
 
 def read_file(path: Path) -> bytes:
-    """Return what is in the file at *path*, without a byte order mark.
+    """Return the content of the file at *path*, without a byte order mark.
 
     Raises:
-        ConfigError: It is no regular file, which might never end, or it cannot be read.
+        ConfigError: The file cannot be read, or is not a regular file and so might never end.
     """
     try:
         if path.exists() and not path.is_file():

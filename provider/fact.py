@@ -1,4 +1,4 @@
-"""How a fact is written: what a provider says when something went wrong, and what it means."""
+"""Facts: what providers write in an error, and which kind of failure it means."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX = 1_000
-"""Characters of a message that a pattern sees."""
-
+"""Characters of a message that a pattern is matched against."""
 
 ANY = "*"
-"""Stands for whatever an error says under a name, as long as it says something."""
+"""Matches any word, but not a missing word."""
 
 
 class ErrorWords(Protocol):
@@ -33,15 +32,16 @@ class ErrorWords(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that a provider says, and what it means.
+    """The words of one error, and the kind of failure that they mean.
 
     Args:
-        exact: What an error must hold: any of the words, for each of the names. The names are
-            those of a `Report`, and ``status``.
-        patterns: Patterns that something it holds must begin with, for each of the names.
-        text: Pattern that its message must begin with, in any case; None reads no text. Where it
-            has the groups ``limit`` and ``asked``, the second must be the larger number.
-        is_capacity: It means that the provider has no room for this model.
+        exact: For each name, words of which the error must have one. The names are those of a
+            `Report`, and ``status``.
+        patterns: For each name, a pattern that one of the error's words must begin with.
+        text: Pattern that the message must begin with, in any case; None: the message does not
+            matter. If it has the groups ``limit`` and ``asked``, the number in the second must be
+            larger.
+        is_capacity: It means that the provider has no capacity for this model.
         is_own: It comes from the configuration.
     """
 
@@ -53,27 +53,27 @@ class Fact:
     is_own: bool = False
 
     def matches(self, report: ErrorWords) -> bool:
-        """Say whether an error that holds *report* says this."""
-        for name, words in self.exact.items():
-            said = report.words.get(name, ())
-            if words.isdisjoint(said) and not (said and ANY in words):
+        """True if *report* has the words of this fact."""
+        for name, wanted in self.exact.items():
+            words = report.words.get(name, ())
+            if wanted.isdisjoint(words) and not (words and ANY in wanted):
                 return False
         for name, pattern in self.patterns.items():
-            if not any(re.match(pattern, said[:PREFIX]) for said in report.words.get(name, ())):
+            if not any(re.match(pattern, word[:PREFIX]) for word in report.words.get(name, ())):
                 return False
         return self.text is None or _begins(self.text, report.message)
 
     def explain(self, report: ErrorWords) -> str:
-        """Say in words what of *report* it was that decided."""
-        said = []
+        """Return in words what in *report* matched."""
+        matched = []
         for name in (*self.exact, *self.patterns):
             words = report.words.get(name, ())
             word = next((word for word in words if word in self.exact.get(name, words)), words[0])
-            said.append(f"status {word}" if name == "status" else f"{name} {word!r}")
+            matched.append(f"status {word}" if name == "status" else f"{name} {word!r}")
         if self.text is not None:
-            said.append("the wording of the message")
-        whose = "`failures` of the configuration: " if self.is_own else ""
-        return whose + ", ".join(said)
+            matched.append("the wording of the message")
+        source = "`failures` of the configuration: " if self.is_own else ""
+        return source + ", ".join(matched)
 
 
 def _begins(pattern: str, message: str) -> bool:
@@ -92,36 +92,37 @@ def fact(
     is_capacity: bool = False,
     **given: str,
 ) -> Fact:
-    """Write a fact: *given* are words, parted by spaces, for each name."""
+    """Return a fact; *given* has for each name its words, separated by spaces."""
     words = {name: frozenset(value.split()) for name, value in given.items()}
     return Fact(kind, words, seen or {}, text, is_capacity)
 
 
 def facts(kind: FailureKind, *texts: str, **given: str) -> tuple[Fact, ...]:
-    """Write one fact for each of several wordings."""
+    """Return one fact for each of *texts*."""
     words = {name: frozenset(value.split()) for name, value in given.items()}
     return tuple(Fact(kind, words, text=text) for text in texts)
 
 
 def stands_for(statuses: Mapping[int, str]) -> Mapping[str, int]:
-    """Turn the words for each status around, to the status of each word."""
+    """Return the status of each word, from the words of each status."""
     return {word: status for status, words in statuses.items() for word in words.split()}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of one wire or provider, in the order in which it is read.
+    """The table of facts for one wire or provider; its sections are read in this order.
 
     Args:
-        by_status: What a status means here, where it differs from what it means elsewhere.
-        statuses: The status that a type or code stands for where an error has none: in a stream.
-        stops: The words for why the model stopped that mean failure.
-        waits: Patterns that find, in a message, how long to wait: as ``wait``, or until when as
-            ``at``, in UTC unless ``utc_offset`` says otherwise.
-        utc_offset: Hours that the clock of ``at`` is ahead of UTC.
-        daily: What the ``quota_id`` of a quota for a day matches, and the time zone at whose
-            midnight it starts afresh; None: nobody says.
-        coded: Patterns that find a ``code`` in a message, where it stands nowhere else.
+        by_status: Meanings of a status that differ from the usual ones.
+        statuses: The status that a type or code stands for, for errors without a status (those in
+            a stream).
+        stops: The stop reasons that mean failure.
+        waits: Patterns that find a wait in a message: the group ``wait`` is a duration, ``at`` an
+            instant in the time of ``utc_offset``.
+        utc_offset: Hours by which the clock of ``at`` is ahead of UTC.
+        daily: A pattern for the ``quota_id`` of a daily quota, and the time zone in which the
+            quota resets at midnight; None: unknown.
+        coded: Patterns that find a ``code`` in a message, if it is nowhere else.
     """
 
     money: tuple[Fact, ...] = ()

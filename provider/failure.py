@@ -14,7 +14,7 @@ from .route import Route
 
 
 class FailureKind(StrEnum):
-    """The words in which a failed attempt is named; what follows from each is in ``session``."""
+    """Why an attempt failed; ``session/step/decision.py`` decides what follows from each."""
 
     RATE_LIMIT = "rate_limit"
     OVERLOADED = "overloaded"

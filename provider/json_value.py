@@ -1,4 +1,4 @@
-"""JSON as providers send and take it: read, written, and read value by value."""
+"""JSON as providers send and take it: parsing, writing, and reading single values."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ _FEW = 4
 
 
 def read_json(data: bytes | str) -> Any:
-    """Parse JSON that a provider sent; half a surrogate pair in it becomes a question mark.
+    """Return the parsed *data*; a lone surrogate in it becomes a question mark.
 
     Raises:
-        ValueError: It is not JSON.
+        ValueError: *data* is not JSON.
     """
     try:
         return from_json(data)
     except (TypeError, ValueError):
-        # The strict parser refuses a lone \\ud83d, which some servers send when they cut an emoji
-        # between two tokens; of one that is spelled out in a variable it says that it is no text.
-        # Only what fails pays for the second look.
+        # The strict parser refuses a lone \\ud83d. Some servers send it when they cut an emoji
+        # between two tokens; in a variable it raises `TypeError`. Only failures pay for this.
         try:
             text = json.dumps(json.loads(data), ensure_ascii=False)
         except RecursionError as error:
@@ -35,7 +34,7 @@ def read_json(data: bytes | str) -> Any:
 
 
 def is_json(data: bytes) -> bool:
-    """Say whether *data* is JSON; an event that was cut is not."""
+    """True if *data* is JSON; an event that was cut is not."""
     try:
         read_json(data)
     except ValueError:
@@ -44,7 +43,7 @@ def is_json(data: bytes) -> bool:
 
 
 def write_json(value: object) -> bytes:
-    """Spell *value* for a request; half a surrogate pair in it becomes a question mark."""
+    """Return *value* as JSON; a lone surrogate in it becomes a question mark."""
     try:
         return to_json(value)
     except (PydanticSerializationError, UnicodeEncodeError):
@@ -53,10 +52,10 @@ def write_json(value: object) -> bytes:
 
 
 def write_body(body: Mapping[str, object]) -> bytes:
-    """Spell *body* as `write_json` does, but a message at a time, so that no copy of all is made.
+    """Return *body* as JSON, written a message at a time, so that it is never copied whole.
 
-    The buffer grows in place, and gives away its bytes without copying them. What has a few
-    messages only is spelled in one go, which takes less.
+    The buffer grows in place and hands out its bytes without a copy. A body of few messages is
+    written at once, which is faster.
     """
     if all(len(value) <= _FEW for value in body.values() if isinstance(value, list)):
         return write_json(body)
@@ -77,7 +76,7 @@ def write_body(body: Mapping[str, object]) -> bytes:
 
 
 def read_arguments(text: str) -> dict[str, Any] | None:
-    """Parse a call's arguments; None where they are not a JSON object. Nothing means none."""
+    """Return the arguments of a call; None: *text* is not a JSON object. Empty text means none."""
     if not text or text.isspace():
         return {}
     try:
@@ -90,20 +89,20 @@ def read_arguments(text: str) -> dict[str, Any] | None:
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return *value* where it is an object, else an empty one."""
+    """Return *value* if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: object) -> list[Any]:
-    """Return *value* where it is a list, else an empty one."""
+    """Return *value* if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def string(value: object) -> str:
-    """Return *value* where it is a string, else an empty one."""
+    """Return *value* if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
 
 
 def integer(value: object) -> int | None:
-    """Return *value* where it is a whole number, else None."""
+    """Return *value* if it is a whole number, else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None

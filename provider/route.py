@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 class Route(str):
     """A model at a provider, written ``provider/model``: the unit of health.
 
-    The provider is what stands before the first slash, so
+    The provider is the part before the first slash:
     ``openrouter/anthropic/claude-sonnet-5`` is the model ``anthropic/claude-sonnet-5``
-    at ``openrouter``. A route is a string, so it prints, sorts, serialises and compares
-    as one.
+    at ``openrouter``. A route is a string, so it prints, sorts, serialises and compares like
+    one.
 
     Raises:
         ValueError: There is no provider, no model, or white space in either.
@@ -40,10 +40,10 @@ class Route(str):
 
     @property
     def provider(self) -> str:
-        """What stands before the first slash."""
+        """The part before the first slash."""
         return self.partition("/")[0]
 
     @property
     def model(self) -> str:
-        """What stands after the first slash, as the provider spells it."""
+        """The part after the first slash, as the provider spells it."""
         return self.partition("/")[2]

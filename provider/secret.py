@@ -1,4 +1,4 @@
-"""A key, and what may be said without it."""
+"""Keys, and texts from which they are redacted."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _SHORTEST = 8
-"""Characters of a key that count as a piece of it, where a message was cut inside; a shorter key,
-made up for a stub, may stand in any word."""
+"""Characters of a key that identify it in a message that was cut inside the key. A shorter key,
+such as one made up for a stub, could be part of any word."""
 _SHAPES = re.compile(
     r"(?:\b|(?<=\\[nrt]))"  # or after an end of line, as `repr` spells it
     r"(?:[sp]k[-_][\w-]{16,}|(?:gsk|csk|xai|pplx|hf|r8)[-_]\w{16,}|AIza[\w-]{20,})"
     r"|(?<=Bearer )[\w.~+/=-]{16,}"
     r"|((?i:[?&](?:api_key|key|access_token|token)=))[^\s&#'\"<>)\\]+"
 )
-"""What keys look like, and where a URL has them: some gateways repeat the one that they refuse."""
+"""The shapes of keys, and their places in a URL: some gateways repeat the key that they refuse."""
 _WORDS = "KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?"
 _NAMES = re.compile(rf"(?:^|_)(?:APIKEY|{_WORDS})_|(?:{_WORDS})$", re.IGNORECASE)
-"""How variables are named that hold one: a word of the name says so, or its end."""
+"""The names of variables that hold a secret: one word, or the end, says so."""
 _MARKS = ("k-", "k_", "xai", "pplx", "hf-", "hf_", "r8", "AIza", "Bearer ", "=")
-"""One of them stands in whatever has such a shape: most texts have none, and are not searched."""
+"""Every shape has one of these marks. Most texts have none, and are not searched."""
 _REST = re.compile(r"[\w-]*…?")
-"""How a key may go on that begins as another does, and what stands where it was cut."""
+"""The rest of a key that begins like ours, up to the mark where it was cut."""
 _LINKS = 16
 """Causes of an exception that are followed."""
 
 
 class Secret:
-    """The key of a provider, kept out of every word that is printed.
+    """The key of a provider, which is never printed.
 
     Args:
-        key: None where there is none.
+        key: None: there is no key.
     """
 
     __slots__ = ("key",)
@@ -46,20 +46,17 @@ class Secret:
 
     @property
     def is_sendable(self) -> bool:
-        """It is there, and can stand in a header."""
+        """True if there is a key, and it is valid in a header."""
         return self.key is not None and self.key.isascii() and self.key.isprintable()
 
     def hidden_in(self, text: str) -> str:
-        """Return *text* with ``[key]`` wherever the key, or the beginning that was kept, stood.
-
-        So it does wherever something stood that looks like a key.
-        """
+        """Return *text* with ``[key]`` in place of the key, of its start, and of similar shapes."""
         key = self.key or ""
         text = text.replace(key, "[key]") if key else text
         return masked(_without_beginning(text, key))
 
     def quotable(self, error: BaseException | None) -> BaseException | None:
-        """Return *error* where it, and what caused it, may be printed; None where they may not."""
+        """Return *error* if it and its causes can be printed; None: one of them has the key."""
         link, key = error, self.key or "\0"
         for _ in range(_LINKS):
             if link is None:
@@ -71,10 +68,10 @@ class Secret:
 
 
 def _without_beginning(text: str, key: str) -> str:
-    """Return *text* with ``[key]`` wherever *key* begins; a message may have been cut inside it.
+    """Return *text* with ``[key]`` wherever *key* begins, because a message may be cut inside it.
 
-    What goes on otherwise is another key, and is hidden as well, for its rest has no look. A key
-    that begins as a word, as one made up for a stub does, is hidden only as a whole.
+    A different key with the same start is redacted too, because its rest has no shape of its own.
+    A key that begins like a word, such as one made up for a stub, is redacted only as a whole.
     """
     head = key[:_SHORTEST]
     is_word = head.isalpha() and head.islower()
@@ -92,14 +89,14 @@ def _without_beginning(text: str, key: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return *text* with ``[key]`` in place of whatever looks like a key."""
+    """Return *text* with ``[key]`` in place of everything that looks like a key."""
     if not any(mark in text for mark in _MARKS):
         return text
     return _SHAPES.sub(r"\1[key]", text)
 
 
 def without_keys(text: str, keys: Iterable[str]) -> str:
-    """Return *text* with ``[key]`` in place of each of *keys*, and of what looks like a key."""
+    """Return *text* with ``[key]`` in place of *keys* and of everything that looks like a key."""
     for key in keys:
         if len(key) >= _SHORTEST:
             text = Secret(key).hidden_in(text)
@@ -107,5 +104,5 @@ def without_keys(text: str, keys: Iterable[str]) -> str:
 
 
 def names_a_secret(variable: str) -> bool:
-    """Say whether a variable of that name is taken to hold a secret, as ``OPENAI_API_KEY_2``."""
+    """True if a variable of that name holds a secret, such as ``OPENAI_API_KEY_2``."""
     return _NAMES.search(variable) is not None

@@ -21,17 +21,17 @@ SETTINGS = ConfigDict(
     hide_input_in_errors=True,
     defer_build=True,  # most programs import us without ever configuring a provider
 )
-"""For settings in camelCase or snake_case; what none of them is, is refused."""
+"""Settings are written in camelCase or snake_case; unknown names are refused."""
 
 
 def config_error(error: ValidationError, *, where: str, model: type[BaseModel]) -> ConfigError:
-    """Say in one line where a setting is wrong, its value, and what to write instead.
+    """Return an error that says where a setting is wrong, its value, and what to write instead.
 
-    Strings are not repeated, for one of them may be a key.
+    Strings are not repeated, because one of them may be a key.
 
     Args:
-        model: What the settings were checked against; a part of a path that none of its fields
-            has is taken as the key of a mapping.
+        model: The model that the settings were checked against. A part of the path that is none
+            of its fields counts as the key of a mapping.
     """
     first = error.errors(include_url=False)[0]
     path, owner = _path(where, first["loc"], model)
@@ -44,16 +44,16 @@ def config_error(error: ValidationError, *, where: str, model: type[BaseModel]) 
     if first["type"] == "missing":
         return ConfigError(f"{path} is missing: write it")
     if first["type"] == "model_type":
-        return ConfigError(f"{path} must be a table of settings, got {_shown(first['input'])}")
+        return ConfigError(f"{path} must be a table of settings, got {_display(first['input'])}")
     problem = first["msg"].removeprefix("Value error, ")
     problem = problem[:1].lower() + problem[1:]
-    return ConfigError(f"{path} is wrong, got {_shown(first['input'])}: {problem}")
+    return ConfigError(f"{path} is wrong, got {_display(first['input'])}: {problem}")
 
 
 def _path(
     where: str, loc: tuple[int | str, ...], model: type[BaseModel]
 ) -> tuple[str, type[BaseModel]]:
-    """Write *loc* as one would index it, and find the model that its last step is in."""
+    """Return *loc* written as an index, and the model that its last step belongs to."""
     owner = model
     for step in loc:
         fields = {field.alias: field for field in model.model_fields.values()}
@@ -75,7 +75,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
-def _shown(value: object) -> str:
+def _display(value: object) -> str:
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     return "a string" if isinstance(value, str) else f"a {type(value).__name__}"
