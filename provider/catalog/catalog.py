@@ -1,4 +1,4 @@
-"""The providers we know, and how one is added or changed."""
+"""The known providers, and how a configuration adds or changes one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ VARIABLE = "SIDESTEP_PROVIDERS"
 
 _GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta"
 
-# Source: each provider's API reference, read on 2026-11-29. The names that end in ``-anthropic``
-# are the facades under which other providers speak Anthropic's wire.
+# Source: each provider's API reference, read on 2026-11-29. A name that ends in ``-anthropic`` is
+# the facade of another provider that speaks Anthropic's wire.
 _KNOWN = (
     Provider("anthropic", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
     Provider("openai", "openai-responses", "https://api.openai.com/v1", "OPENAI_API_KEY"),
@@ -49,27 +49,26 @@ _KNOWN = (
 
 
 def catalog(*overrides: Mapping[str, ProviderSettings]) -> dict[str, Provider]:
-    """Return the providers that we know, changed and added to by *overrides*, one after another.
+    """Return the known providers, changed and extended by *overrides* in order.
 
     Raises:
-        ConfigError: A provider that we do not know has no wire or no base URL, or its name
-            cannot stand in a route.
+        ConfigError: A new provider has no wire or no base URL, or a name that no route can have.
     """
     providers = {provider.name: provider for provider in _KNOWN}
     for name, settings in (item for each in overrides for item in each.items()):
         known = providers.get(name)
-        providers[name] = _changed(known or _added(name, settings), settings)
+        providers[name] = _with_settings(known or _new_provider(name, settings), settings)
     return providers
 
 
 def providers_from_env(environ: Mapping[str, str] | None = None) -> dict[str, ProviderSettings]:
-    """Read what ``SIDESTEP_PROVIDERS`` says: JSON, or ``@path`` of a file that holds it.
+    """Return the settings in ``SIDESTEP_PROVIDERS``: JSON, or ``@path`` of a file with JSON.
 
     Args:
         environ: None: `os.environ`.
 
     Raises:
-        ConfigError: It cannot be read, or says something that cannot be.
+        ConfigError: The variable cannot be read, or has a wrong value in it.
     """
     environ = os.environ if environ is None else environ
     text = environ.get(VARIABLE, "").strip()
@@ -80,12 +79,12 @@ def providers_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Pr
     except ConfigError as error:
         raise ConfigError(f"{VARIABLE} ({named_path(text)}): {error}") from None
     except ValueError:
-        # Its message could quote what stands there, and so could the parser's.
+        # The parser's message could quote the value, and so could the exception's.
         raise ConfigError(f'{VARIABLE} is not JSON: write an object, or "@path" of one') from None
     return provider_settings(value, where=VARIABLE)
 
 
-def _added(name: str, settings: ProviderSettings) -> Provider:
+def _new_provider(name: str, settings: ProviderSettings) -> Provider:
     if not name or "/" in name or any(c.isspace() for c in name):
         raise ConfigError(
             f"providers[{name!r}] cannot stand before the slash of a route: "
@@ -100,7 +99,7 @@ def _added(name: str, settings: ProviderSettings) -> Provider:
     return Provider(name, settings.wire, settings.base_url, None)
 
 
-def _changed(provider: Provider, settings: ProviderSettings) -> Provider:
+def _with_settings(provider: Provider, settings: ProviderSettings) -> Provider:
     changes: dict[str, Any] = {
         name: getattr(settings, name)
         for name in ("wire", "base_url", "boundary", "context_window")

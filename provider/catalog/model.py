@@ -1,9 +1,9 @@
-"""What a model takes, as far as its name tells.
+"""What a model takes, as far as its name shows.
 
 Source: platform.claude.com/docs (build-with-claude/thinking, models),
 developers.openai.com/api/docs/guides/reasoning, ai.google.dev/gemini-api/docs (thinking,
-thought-signatures), api-docs.deepseek.com and platform.moonshot.ai, read on 2026-11-29. A name that
-is not known is taken as the newest of its family: names are added more often than limits.
+thought-signatures), api-docs.deepseek.com and platform.moonshot.ai, read on 2026-11-29. An
+unknown name counts as the newest of its family, because names are added more often than limits.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _KIMI_THINKING = re.compile(r"kimi-(?:k2-thinking|k2\.[5-9]|k[3-9]|thinking|late
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claude:
-    """What one Claude takes.
+    """What one Claude model takes.
 
     Args:
-        thinking: How it is told to think: not at all, with a budget, or by effort.
+        thinking: How a request asks for thinking: not at all, with a budget, or by effort.
         takes_sampling: It takes ``temperature`` and ``top_p``.
-        takes_both: It takes these two at once.
+        takes_both: It takes both of them at once.
         can_be_silenced: Its thinking can be switched off.
-        can_be_forced: It takes a ``tool_choice`` that names a tool, or asks for any.
-        takes_prefill: A conversation may end with the beginning of its answer.
-        binds_prefix: Its thinking is good only after the very conversation that it came after.
+        can_be_forced: It takes a ``tool_choice`` that names a tool, or asks for any tool.
+        takes_prefill: A conversation can end with the start of its answer.
+        binds_prefix: Its thinking is valid only after the same conversation that it came after.
     """
 
     thinking: Thinking
@@ -49,12 +49,12 @@ class Claude:
 
 
 def plain_name(model: str) -> str:
-    """Return *model* without those whom it comes through, in lower case."""
+    """Return *model* in lower case, without the names of the providers that pass it on."""
     return model.lower().rpartition("/")[2]
 
 
 def claude(model: str) -> Claude:
-    """Say what the Claude called *model* takes; one without a number is the newest."""
+    """Return what the Claude called *model* takes; a name without a number is the newest."""
     match = _CLAUDE.search(plain_name(model))
     version = NEWEST if match is None else _version(match)
     is_strict = version >= (5, 1) and (match is None or match["before"] in {"fable", "mythos"})
@@ -75,7 +75,7 @@ def claude(model: str) -> Claude:
 
 
 def gemini_version(model: str) -> Version:
-    """Return the version of a Gemini; ``(0, 0)`` for what is none, as Gemma."""
+    """Return the version of a Gemini; ``(0, 0)`` for other models, such as Gemma."""
     name = plain_name(model)
     match = _GEMINI.search(name)
     if match is not None:
@@ -84,17 +84,17 @@ def gemini_version(model: str) -> Version:
 
 
 def reasons_as_openai(model: str) -> bool:
-    """Say whether *model* is one of OpenAI's that reason, which take no sampling."""
+    """True if *model* is a reasoning model of OpenAI, which takes no sampling parameters."""
     return _OPENAI_REASONING.match(plain_name(model)) is not None
 
 
 def is_kimi_thinking(model: str) -> bool:
-    """Say whether *model* is a Kimi that thinks before it calls a tool."""
+    """True if *model* is a Kimi that thinks before it calls a tool."""
     return _KIMI_THINKING.search(plain_name(model)) is not None
 
 
 def is_kimi_by_effort(model: str) -> bool:
-    """Say whether *model* is a Kimi that is told its effort, and has no switch for its thinking."""
+    """True if *model* is a Kimi that takes an effort, and has no switch for its thinking."""
     return re.search(r"kimi-k[3-9]", plain_name(model)) is not None
 
 

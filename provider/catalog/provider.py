@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Capability = Literal["tool_calling", "streaming", "structured_output", "images", "reasoning"]
 CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
-"""What a route may be said to have."""
+"""The capabilities that a configuration can name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class Timeouts:
     """How long a provider may be silent, in seconds.
 
     Args:
-        connect: To open a connection.
-        first_event: From the start of the request to the first output.
-        gap: From one piece of output to the next.
+        connect: Time to open a connection.
+        first_event: Time from the start of the request to the first output.
+        gap: Time from one piece of output to the next.
     """
 
     connect: float = 10.0
@@ -32,16 +32,16 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Where the routes of one provider are served, and how one speaks to it.
+    """Where one provider serves its routes, and how to speak to it.
 
     Args:
-        wire: How its API spells things.
-        base_url: What the wire's path is appended to.
-        api_key_env: The environment variable that holds the key; None where none is needed.
-        boundary: Where its data may go, in the operator's own word; None says nothing.
-        context_window: Tokens that a request and its answer may take; None is unknown.
-        capabilities: What its models have, of `CAPABILITIES`; None says nothing.
-        failures: What its failures mean beyond what we know, or in spite of it; read first.
+        wire: The wire of its API.
+        base_url: The address to which the wire's path is appended.
+        api_key_env: The environment variable that holds the key; None: no key is needed.
+        boundary: Where its data may go, in the operator's own word; None: not stated.
+        context_window: Tokens that a request and its answer can have; None: unknown.
+        capabilities: What its models have, of `CAPABILITIES`; None: not stated.
+        failures: The configuration's facts about its failures; read before ours.
     """
 
     name: str
@@ -52,10 +52,12 @@ class Provider:
     boundary: str | None = None
     context_window: int | None = None
     capabilities: frozenset[str] | None = None
-    failures: tuple[Fact, ...] = field(default=(), hash=False)  # mappings in them have no hash
+    failures: tuple[Fact, ...] = field(
+        default=(), hash=False
+    )  # facts hold mappings, which have no hash
 
     @property
     def says_what_it_takes(self) -> bool:
-        """Something is said of it that may keep a step away."""
-        told = (self.boundary, self.context_window, self.capabilities)
-        return any(each is not None for each in told)
+        """True if a boundary, context window or capability is known, which a step may not fit."""
+        facts = (self.boundary, self.context_window, self.capabilities)
+        return any(fact is not None for fact in facts)

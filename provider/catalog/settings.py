@@ -26,11 +26,11 @@ _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class FailureSettings(BaseModel):
-    """One failure of a provider: how it is recognised, and what kind it is.
+    """One failure of a provider: how to recognise it, and its kind.
 
-    All that is given must hold. ``type`` and ``code`` are compared as a whole, ``code`` with
-    every code, type and reason that an error has; ``text`` is a regular expression that the
-    message must begin with, in any case.
+    Every condition that is set must hold. ``type`` and ``code`` are compared whole, ``code`` with
+    every code, type and reason of an error. The message must begin with the regular expression
+    ``text``, in any case.
     """
 
     model_config = SETTINGS
@@ -69,17 +69,17 @@ class FailureSettings(BaseModel):
         return self
 
     def fact(self) -> Fact:
-        """Return what it says, in the form in which our own tables say it."""
-        given = {
+        """Return these settings as a fact like those in our own tables."""
+        exact = {
             name: frozenset({str(value)})
             for name, value in (("status", self.status), ("type", self.type), ("any", self.code))
             if value is not None
         }
-        return Fact(FailureKind(self.kind), given, text=self.text, is_own=True)
+        return Fact(FailureKind(self.kind), exact, text=self.text, is_own=True)
 
 
 class TimeoutSettings(BaseModel):
-    """The deadlines to change, in seconds; None keeps what is there."""
+    """Changes of `Timeouts`, in seconds; None: no change."""
 
     model_config = SETTINGS
 
@@ -89,10 +89,10 @@ class TimeoutSettings(BaseModel):
 
 
 class ProviderSettings(BaseModel):
-    """What a configuration says about one provider, in camelCase or snake_case.
+    """The settings of one provider, in camelCase or snake_case.
 
-    What it leaves out stays as it is for a provider that we know. Only ``apiKeyEnv`` may be
-    null: it means that no key is needed.
+    A setting that is left out keeps the value of a known provider. Only ``apiKeyEnv`` can be null,
+    which means that no key is needed.
     """
 
     model_config = SETTINGS
@@ -135,10 +135,10 @@ class ProviderSettings(BaseModel):
 
 
 def provider_settings(value: object, *, where: str) -> dict[str, ProviderSettings]:
-    """Check what a configuration says about providers.
+    """Return the settings of providers in *value*, checked.
 
     Raises:
-        ConfigError: Something in it cannot be; the message begins with *where*.
+        ConfigError: A setting is wrong; the message begins with *where*.
     """
     try:
         return TypeAdapter(dict[str, ProviderSettings]).validate_python(value)

@@ -1,4 +1,4 @@
-"""Whose API it is that a provider serves, whatever name its routes give it."""
+"""The vendor of a provider: the company whose API it serves, whatever the provider is called."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ _DOMAINS: Mapping[str, str] = MappingProxyType(
 
 
 def vendor_named(name: str) -> str | None:
-    """Return the vendor that a provider is called after, as ``zai-anthropic`` after ``zai``."""
+    """Return the vendor in a provider's name, such as ``zai`` in ``zai-anthropic``."""
     word = name.partition("-")[0]
     return word if word in VENDORS else None
 
 
 def vendor_of(provider: Provider) -> str:
-    """Return whose API *provider* serves: by its name, else by its address.
+    """Return the vendor of *provider*, by its name, or else by its address.
 
-    One that neither tells is its own vendor.
+    If neither is known, the provider is its own vendor.
     """
     named = vendor_named(provider.name)
     if named is not None:
