@@ -1,7 +1,8 @@
-"""What a refusal says that has to change in the request, and the change.
+"""The effect of cures on a target.
 
-A cure changes what we take the route for, never the stored conversation; whether that changes the
-request is seen in its bytes. The words in which one is asked for stand in ``fact_cure.py``.
+A cure overrides fields of the route's `Target`; it never edits the stored conversation. Callers
+compare request bytes to see whether it changed anything. The words in which providers ask for a
+cure are in `classify/cure_wording.py`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def cured(target: Target, cures: Iterable[Cure]) -> Target:
-    """Return what *target* is to be taken for after *cures*."""
+    """Return *target* after *cures*."""
     for cure in cures:
         target = replace(target, **_changes(target, cure))
     return target
 
 
 def _changes(target: Target, cure: Cure) -> dict[str, Any]:
-    """Return the facts about *target* that turned out to be otherwise."""
+    """Return the fields of *target* that *cure* overrides."""
     match cure.change:
         case Change.DROP_REASONING:
             return {"reasoning_form": "none", "signs_calls": False}
@@ -42,13 +43,13 @@ def _changes(target: Target, cure: Cure) -> dict[str, Any]:
             return {"missing_signature": PLACEHOLDER_SIGNATURE}
         case Change.ADD_REASONING:
             if target.is_chained or target.wire in {"gemini", "openai-responses"}:
-                return {}  # where reasoning is proved none can be made up
-            # There is one repair. An empty text will do for some; a sentence does for all.
+                return {}  # reasoning with a proof cannot be made up
+            # Each request is repaired once. Some take an empty text, and all take a sentence.
             return {"missing_reasoning": PLACEHOLDER, "reasons_before_calls": False}
         case Change.DROP_REASONING_TEXT:
             return {"reasoning_form": "none", "missing_reasoning": None}
         case Change.REWRITE_IDS:
-            return {"ids": MISTRAL_IDS}  # a form that every API takes
+            return {"ids": MISTRAL_IDS}  # every API takes this form
         case Change.DECLARE_TOOLS:
             return {"declares_called_tools": True}
         case Change.BRIDGE_RESULTS:
@@ -71,6 +72,6 @@ def _changes(target: Target, cure: Cure) -> dict[str, Any]:
                 | {re.split(r"[.[]", cure.detail)[0]}
             }
         case Change.CLOSE_CALLS | Change.DROP_EMPTY | Change.END_WITH_USER:
-            return {}  # every request of ours is so already
+            return {}  # our requests are always like this
         case _:
             assert_never(cure.change)

@@ -1,9 +1,8 @@
-"""A conversation made on any routes, as another may read it: in parts that its target takes.
+"""Handover: a conversation from any routes, shaped for one target.
 
-Stored history is never changed: what must differ is copied, and the rest is shared.
+The stored history is never changed: parts that must differ are copied, and the rest is shared.
 
-Source: the providers' references named in `model.py` and `target.py`; what each refuses is
-written there and in `strict.py`.
+Source: the providers' references named in `catalog/model.py` and `target_facts.py`.
 """
 
 from __future__ import annotations
@@ -25,22 +24,22 @@ if TYPE_CHECKING:
 __all__ = ["FILLER_USER_TEXT", "Action", "Handover", "Note", "hand_over"]
 
 FILLER_USER_TEXT = "Go on."
-"""What the user says where an API wants a message of the user's, and there is none."""
+"""The text of a user message that is made up because the API requires one."""
 
 _NO_TOOL = "no tool is called so"
 
 
 @dataclass(slots=True)
 class Handover:
-    """A conversation in parts that the target takes, ready to be spelled in its wire.
+    """A conversation in parts that the target accepts, ready for the encoder of its wire.
 
-    Every call has an id and a name in the target's form and a result; what is signed is the
-    target's own; nothing is empty, and the last word is not the model's.
+    Every call has an id and a name in the target's form, and a result. Signatures are the target's
+    own. Nothing is empty, and the last message is not the model's.
 
     Args:
-        system: The instructions that stand before everything.
-        messages: Those of ``system`` among them stand where the target takes them.
-        renamed: Names of tools that the target knows otherwise: its name to the agent's own.
+        system: The instructions at the start of the conversation.
+        messages: All others; later messages of ``system`` only if the target takes them.
+        renamed: Names of tools that differ at the target: its name to the agent's own.
         notes: What was dropped, kept, changed and made up, in the order of the conversation.
     """
 
@@ -53,27 +52,28 @@ class Handover:
     notes: list[Note] = field(default_factory=list)
 
     def note(self, action: Action, what: str, why: str) -> None:
-        """Note once what was said otherwise, however often this is spelled."""
+        """Add a note, unless the same note is there already."""
         note = Note(action, what, why)
         if note not in self.notes:
             self.notes.append(note)
 
 
 def hand_over(conversation: Conversation, target: Target) -> Handover:
-    """Shape *conversation* for *target*."""
+    """Return *conversation* shaped for *target*."""
     names = ToolNames(target.names, (tool.name for tool in conversation.tools))
-    crossing = MessageTranslator(target, names)
+    translator = MessageTranslator(target, names)
     for index, message in enumerate(conversation.messages):
-        crossing.take(index, message)
-    _drop_last_answer(crossing)
-    made = Handover(target, conversation.settings, crossing.system, crossing.messages)
-    made.notes = [*crossing.notes, *_give_the_user_a_word(made)]
-    made.tools = _declared(conversation, names, made.notes)
+        translator.add(index, message)
+    _drop_last_answer(translator)
+    made = Handover(target, conversation.settings, translator.system, translator.messages)
+    made.notes = [*translator.notes, *_add_user_message(made)]
+    made.tools = _declared_tools(conversation, names, made.notes)
     if target.declares_called_tools and not made.tools:
-        # One more beside others would not be the prompt that its reasoning and its cache go with.
-        made.tools += _called(made)
+        # Only if no tool is declared: one more would change the prompt, which reasoning and the
+        # cache depend on.
+        made.tools += _called_tools(made)
     if made.tools and not conversation.tools:
-        # What is declared only because it was called is not there to be called again.
+        # A tool that is declared only because it was called must not be called again.
         made.settings = replace(made.settings, tool_choice="none")
     elif not _can_be_called(made.settings.tool_choice, conversation.tools):
         made.note("changed", f"tool_choice {made.settings.tool_choice!r} to 'auto'", _NO_TOOL)
@@ -82,20 +82,20 @@ def hand_over(conversation: Conversation, target: Target) -> Handover:
     return made
 
 
-def _drop_last_answer(crossing: MessageTranslator) -> None:
-    """See that the model does not have the last word; calls do not count, for results follow."""
-    while crossing.messages and _is_last_word(crossing.messages[-1]):
-        crossing.messages.pop()
+def _drop_last_answer(translator: MessageTranslator) -> None:
+    """Drop answers at the end, except those with calls, because results follow them."""
+    while translator.messages and _is_final_answer(translator.messages[-1]):
+        translator.messages.pop()
         why = "the model cannot go on with it"
-        crossing.notes.append(Note("dropped", "the last answer", why, crossing.origins.pop()))
+        translator.notes.append(Note("dropped", "the last answer", why, translator.origins.pop()))
 
 
-def _is_last_word(message: Message) -> bool:
+def _is_final_answer(message: Message) -> bool:
     return message.role == "assistant" and not message.has_calls
 
 
-def _give_the_user_a_word(made: Handover) -> Iterator[Note]:
-    """See that the user says anything at all, and begins where it must be so."""
+def _add_user_message(made: Handover) -> Iterator[Note]:
+    """Add a user message if there is no message, or if the first one must be the user's."""
     first = next((message for message in made.messages if message.role != "system"), None)
     if first is None:
         made.messages.append(Message("user", [Text(FILLER_USER_TEXT)]))
@@ -105,25 +105,27 @@ def _give_the_user_a_word(made: Handover) -> Iterator[Note]:
         yield Note("made", "a message of the user's", "it must be the first")
 
 
-def _declared(conversation: Conversation, names: ToolNames, notes: list[Note]) -> list[ToolSpec]:
-    """Return the tools as the target knows them; of those with one name the last."""
+def _declared_tools(
+    conversation: Conversation, names: ToolNames, notes: list[Note]
+) -> list[ToolSpec]:
+    """Return the tools under the target's names; of several with one name only the last."""
     once = {tool.name: tool for tool in conversation.tools}
     if len(once) < len(conversation.tools):
         notes.append(Note("dropped", "a tool", "another of the same name comes after it"))
     return [
-        tool if (name := names.give(tool.name)) == tool.name else replace(tool, name=name)
+        tool if (name := names.name_of(tool.name)) == tool.name else replace(tool, name=name)
         for tool in once.values()
     ]
 
 
 def _can_be_called(choice: str | None, tools: Sequence[ToolSpec]) -> bool:
-    """Say whether *choice* is a word for a choice, or names one of *tools*."""
+    """True if *choice* is one of the settings' words, or names one of *tools*."""
     is_word = choice in {None, "auto", "none", "required"}
     return is_word or not tools or any(tool.name == choice for tool in tools)
 
 
-def _called(made: Handover) -> Iterable[ToolSpec]:
-    """Return the tools that were called."""
+def _called_tools(made: Handover) -> Iterable[ToolSpec]:
+    """Return a declaration of each tool that was called."""
     calls = (part for message in made.messages for part in message.parts)
     for name in dict.fromkeys(call.name for call in calls if isinstance(call, ToolCall)):
         why = "tools were called, and some must be declared"

@@ -1,4 +1,4 @@
-"""The messages of a conversation on their way to one target: what crosses, and in what form."""
+"""The translation of messages for one target: what it gets of each message, and in what form."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ NONE_TAKEN = "this model takes none"
 
 
 class MessageTranslator:
-    """Messages on their way to one target, each as it may stand there.
+    """Translates messages for one target.
 
-    What becomes of a message depends on it and on those before it, so that a longer conversation
-    begins as the shorter one did.
+    The result for a message depends only on it and on those before it, so that a longer
+    conversation begins like the shorter one, and caches stay valid.
 
     Attributes:
-        system: The instructions that stand before everything.
-        messages: All others that there is something of, each made anew.
-        origins: Which message of the conversation each of them comes from.
-        notes: What is otherwise than it is stored.
+        system: The instructions at the start of the conversation.
+        messages: The translated messages; empty ones are left out.
+        origins: The index in the conversation of each translated message.
+        notes: The differences from the stored conversation.
     """
 
     def __init__(self, target: Target, names: ToolNames) -> None:
@@ -46,13 +46,13 @@ class MessageTranslator:
         self.origins: list[int] = []
         self.notes: list[Note] = []
 
-    def take(self, index: int, message: Message) -> None:
-        """Take over the next message, which is number *index* of the conversation."""
+    def add(self, index: int, message: Message) -> None:
+        """Translate the next message, the one at *index* of the conversation."""
         self._message = index
         if message.role == "assistant":
-            self._assistant(message)
+            self._add_answer(message)
         else:
-            self._add(message.role, self._said(message))
+            self._add(message.role, self._user_parts(message))
 
     def _note(self, action: Action, what: str, why: str, part: int | None = None) -> None:
         self.notes.append(Note(action, what, why, self._message, part))
@@ -63,7 +63,7 @@ class MessageTranslator:
         parts: list[Part],
         route: Route | None = None,
     ) -> None:
-        """Add a message; instructions that come later are the user's where it must be so."""
+        """Add a message; later instructions become the user's if the target requires it."""
         if not parts:
             self._note("dropped", "the message", "nothing is in it that can be sent")
             return
@@ -78,8 +78,8 @@ class MessageTranslator:
         self.messages.append(Message(role, parts, route=route))
         self.origins.append(self._message)
 
-    def _said(self, message: Message) -> list[Part]:
-        """Return what the user or the agent said, of which nothing is signed."""
+    def _user_parts(self, message: Message) -> list[Part]:
+        """Return the parts of a message of the user or the agent, without signatures."""
         parts: list[Part] = []
         for index, part in enumerate(message.parts):
             match part:
@@ -101,46 +101,46 @@ class MessageTranslator:
         self._note("changed", "image", NONE_TAKEN, index)
         return Text(NO_IMAGE)
 
-    def _assistant(self, message: Message) -> None:
+    def _add_answer(self, message: Message) -> None:
         is_own = message.route == self._target.route
         parts: list[Part] = []
-        shown: list[Message] = []
+        image_messages: list[Message] = []
         for index, part in enumerate(message.parts):
             match part:
                 case Text():
                     if text := self._text(part, index, is_own=is_own):
                         parts.append(text)
                 case Reasoning():
-                    if self._takes_back(part, index, is_own=is_own):
+                    if self._accepts(part, index, is_own=is_own):
                         parts.append(part)
                 case ToolCall():
-                    parts.append(self._call(part, index, shown, is_own=is_own))
+                    parts.append(self._call(part, index, image_messages, is_own=is_own))
                 case Image():
                     self._note("dropped", "image", "an answer cannot hold one", index)
         parts = self._drop_trailing_reasoning(parts)
         if not (is_own and self._keeps_item_ids(parts, message.parts)):
             parts = self._without_item_ids(parts, is_own=is_own)
         self._add("assistant", self._add_placeholders(parts), message.route)
-        self.messages += shown
-        self.origins += [self._message] * len(shown)
+        self.messages += image_messages
+        self.origins += [self._message] * len(image_messages)
 
     def _text(self, part: Text, index: int, *, is_own: bool) -> Text | None:
-        """Return what of *part* may stand here; None: nothing is in it."""
+        """Return what the target takes of *part*; None: nothing."""
         if part.signature is None and part.phase is None and has_words(part.text):
             return part  # nearly every text
         signature = (is_own and self._signs_parts and part.signature) or None
         if part.signature and signature is None:
-            self._note("dropped", "signature of text", _foreign(is_own), index)
+            self._note("dropped", "signature of text", _why_not_kept(is_own), index)
         phase = part.phase if is_own and self._target.wire == "openai-responses" else None
         if part.phase and phase is None:
-            self._note("dropped", "phase of text", _foreign(is_own), index)
+            self._note("dropped", "phase of text", _why_not_kept(is_own), index)
         if signature or has_words(part.text):
             is_same = (signature, phase) == (part.signature, part.phase)
             return part if is_same else Text(part.text, signature, part.item_id, phase)
         self._note("dropped", "text", "it is empty", index)
         return None
 
-    def _takes_back(self, part: Reasoning, index: int, *, is_own: bool) -> bool:
+    def _accepts(self, part: Reasoning, index: int, *, is_own: bool) -> bool:
         why = self._why_dropped(part, is_own=is_own)
         if why is None:
             self._note("kept", "reasoning", "this route issued it", index)
@@ -150,39 +150,43 @@ class MessageTranslator:
         return False
 
     def _why_dropped(self, part: Reasoning, *, is_own: bool) -> str | None:
-        """Say why *part* cannot cross; None: it can."""
+        """Return why *part* must be dropped; None: the target accepts it."""
         if not is_own:
-            return _foreign(is_own)
+            return _why_not_kept(is_own)
         why = self._target.why_not_accepted(part)
         if why is None and self._chain_is_broken:
             return "reasoning before it was dropped, after which it proves nothing"
         return why
 
-    def _call(self, call: ToolCall, index: int, shown: list[Message], *, is_own: bool) -> ToolCall:
-        """Return *call* with the target's id and name, and with a result."""
-        id_ = self._ids.give(call.id)
+    def _call(
+        self, call: ToolCall, index: int, image_messages: list[Message], *, is_own: bool
+    ) -> ToolCall:
+        """Return *call* with an id and a name in the target's form, and with a result."""
+        id_ = self._ids.next_id(call.id)
         if id_ != call.id:
             self._note("changed", f"id {call.id!r} to {id_!r}", "ids have another form here", index)
-        name = self._names.give(call.name)
+        name = self._names.name_of(call.name)
         if name != call.name:
             self._note("changed", f"name {call.name!r} to {name!r}", "so it may stand here", index)
         if call.output is None:
             self._note("made", "result", f"the call is {call.state}, and must have one", index)
         signature = (is_own and self._target.signs_calls and call.signature) or None
         if call.signature and signature is None:
-            self._note("dropped", "signature of a call", _foreign(is_own), index)
+            self._note("dropped", "signature of a call", _why_not_kept(is_own), index)
         result = result_of(call, self._target)
         if result.hides_images:
             self._note("changed", "image", NONE_TAKEN, index)
         if result.moved:
             self._note("changed", "image", "here it follows in a message of the user's", index)
-            shown.append(Message("user", [Text(IMAGES_OF.format(name=name)), *result.moved]))
+            image_messages.append(
+                Message("user", [Text(IMAGES_OF.format(name=name)), *result.moved])
+            )
         made = ToolCall(id_, name, call.input, call.state, result.output)
         made.is_error, made.signature, made.item_id = result.is_error, signature, call.item_id
         return made
 
     def _add_placeholders(self, parts: list[Part]) -> list[Part]:
-        """Make up what the target demands in place of what was dropped."""
+        """Add the placeholders that the target requires for what is missing."""
         target = self._target
         if target.missing_signature is None and target.missing_reasoning is None:
             return parts
@@ -201,7 +205,10 @@ class MessageTranslator:
         return parts
 
     def _drop_trailing_reasoning(self, parts: list[Part]) -> list[Part]:
-        """Drop reasoning that nothing follows; two wires refuse it, and alone it is no answer."""
+        """Drop reasoning at the end of a message.
+
+        Anthropic and Responses refuse it, and reasoning alone is not an answer.
+        """
         if not (parts and isinstance(parts[-1], Reasoning)):
             return parts
         is_answer = len(parts) > _count_reasoning(parts)
@@ -214,17 +221,17 @@ class MessageTranslator:
         return parts
 
     def _keeps_item_ids(self, parts: list[Part], stored: list[Part]) -> bool:
-        """Say whether items may be named: beside reasoning, of which they want to see all."""
+        """True if items keep their ids, which requires that all reasoning beside them is kept."""
         if self._target.wire != "openai-responses":
             return False
         thoughts = _count_reasoning(stored)
         return thoughts > 0 and _count_reasoning(parts) == thoughts
 
     def _without_item_ids(self, parts: list[Part], *, is_own: bool) -> list[Part]:
-        """Return *parts* without the ids of items; of reasoning that is kept the id is a part."""
+        """Return *parts* without the ids of items; kept reasoning needs its own."""
         if not [p for p in parts if not isinstance(p, Reasoning | Image) and p.item_id is not None]:
             return parts
-        why = "not all the reasoning beside it is kept" if is_own else _foreign(is_own)
+        why = "not all the reasoning beside it is kept" if is_own else _why_not_kept(is_own)
         self._note("dropped", "ids of items", why)
         return [
             replace(part, item_id=None) if isinstance(part, Text | ToolCall) else part
@@ -236,7 +243,7 @@ def _count_reasoning(parts: Iterable[Part]) -> int:
     return sum(isinstance(part, Reasoning) for part in parts)
 
 
-def _foreign(is_own: bool) -> str:
+def _why_not_kept(is_own: bool) -> str:
     return "this API has no place for it" if is_own else "another route issued it"
 
 

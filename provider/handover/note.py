@@ -1,4 +1,4 @@
-"""What a target gets otherwise than it is stored, and why."""
+"""Notes: differences between a stored conversation and its request, with reasons."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Action = Literal["dropped", "kept", "changed", "made"]
 
 @dataclass(slots=True)
 class Note:
-    """One thing that the target gets otherwise than it is stored.
+    """One difference between the stored conversation and the request.
 
     Args:
-        message: Which message of the conversation, from 0; None where it is about the whole.
-        part: Which part of that message, from 0; None where it is about the whole message.
-        what: The thing, as ``reasoning`` or ``id toolu_1``.
+        message: Index of the message, from 0; None: the whole conversation is meant.
+        part: Index of the part in the message, from 0; None: the whole message is meant.
+        what: The thing, such as ``reasoning`` or ``id toolu_1``.
         why: The reason, as half a sentence.
     """
 

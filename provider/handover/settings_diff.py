@@ -1,6 +1,6 @@
-"""What a request says otherwise than the settings and the tools of its conversation do.
+"""The differences between a request and the settings and tools that it was made from.
 
-It is read off the body, so that it is told whatever left a thing out.
+The encoded body itself is read, so that every difference is found, whatever its cause.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ def unsaid(
     renamed: Mapping[str, str],
     thinks: bool,
 ) -> Iterator[Note]:
-    """Go through the settings and tools that *body* has otherwise.
+    """Return a note for each setting and tool that differs in *body*.
 
     Args:
-        renamed: The names of tools in *body* to the agent's own, where they differ.
-        thinks: The model is one that does.
+        renamed: Names of tools that differ in *body*: its name to the agent's own.
+        thinks: The model can think.
     """
-    said = {**body, **mapping(body.get("generationConfig"))}
-    limit = next((said[name] for name in _LIMITS if name in said), None)
+    sent = {**body, **mapping(body.get("generationConfig"))}
+    limit = next((sent[name] for name in _LIMITS if name in sent), None)
     yield from _number("max_output_tokens", settings.max_output_tokens, limit)
-    yield from _number("temperature", settings.temperature, said.get("temperature"))
-    yield from _number("top_p", settings.top_p, said.get("top_p", said.get("topP")))
-    yield from _effort(settings, said, thinks=thinks)
+    yield from _number("temperature", settings.temperature, sent.get("temperature"))
+    yield from _number("top_p", settings.top_p, sent.get("top_p", sent.get("topP")))
+    yield from _effort(settings, sent, thinks=thinks)
     if settings.cache_key is not None and "prompt_cache_key" not in body:
         yield Note("dropped", "cache_key", _NOT_TAKEN)
     yield from _tools(settings, tools, body, renamed)
 
 
-def _number(name: str, asked: float | None, said: float | None) -> Iterator[Note]:
-    if asked is None or asked == said:
+def _number(name: str, asked: float | None, sent: float | None) -> Iterator[Note]:
+    if asked is None or asked == sent:
         return
-    if said is None:
+    if sent is None:
         yield Note("dropped", f"{name} {asked}", _NOT_TAKEN)
     else:
-        yield Note("changed", f"{name} {asked} to {said}", _NEAREST)
+        yield Note("changed", f"{name} {asked} to {sent}", _NEAREST)
 
 
-def _effort(settings: Settings, said: Mapping[str, Any], *, thinks: bool) -> Iterator[Note]:
-    asked, found = settings.reasoning, _found_effort(said)
+def _effort(settings: Settings, sent: Mapping[str, Any], *, thinks: bool) -> Iterator[Note]:
+    asked, found = settings.reasoning, _sent_effort(sent)
     if asked is None or asked == found or (asked == "none" and not thinks):
         return
     if found is None:
@@ -65,15 +65,15 @@ def _effort(settings: Settings, said: Mapping[str, Any], *, thinks: bool) -> Ite
         yield Note("changed", f"effort {asked!r} to {found!r}", _NEAREST)
 
 
-def _found_effort(said: Mapping[str, Any]) -> str | None:
-    """Return in one word how much *said* asks to think; None: nothing is said of it."""
-    thinking, config = mapping(said.get("thinking")), mapping(said.get("thinkingConfig"))
-    reasoning = mapping(said.get("reasoning"))
+def _sent_effort(sent: Mapping[str, Any]) -> str | None:
+    """Return in one word the effort that *sent* asks for; None: it asks for none."""
+    thinking, config = mapping(sent.get("thinking")), mapping(sent.get("thinkingConfig"))
+    reasoning = mapping(sent.get("reasoning"))
     if thinking.get("type") == "disabled" or reasoning.get("enabled") is False:
         return "none"
     for effort in (
-        mapping(said.get("output_config")).get("effort"),
-        said.get("reasoning_effort"),
+        mapping(sent.get("output_config")).get("effort"),
+        sent.get("reasoning_effort"),
         reasoning.get("effort"),
         config.get("thinkingLevel"),
     ):
@@ -92,13 +92,13 @@ def _tools(
     body: Mapping[str, Any],
     renamed: Mapping[str, str],
 ) -> Iterator[Note]:
-    declared = dict(_declared(body))
+    declared = dict(_declared_tools(body))
     if tools and not declared:
         yield Note("dropped", "the tools", "it can only so be said that none is to be called")
         return
-    given = {own: name for name, own in renamed.items()}
+    sent_names = {own: name for name, own in renamed.items()}
     for tool in {tool.name: tool for tool in tools}.values():
-        name = given.get(tool.name, tool.name)
+        name = sent_names.get(tool.name, tool.name)
         if name != tool.name:
             yield Note("changed", f"name {tool.name!r} to {name!r}", "so it may stand here")
         if name in declared and declared[name] != tool.input_schema:
@@ -106,14 +106,14 @@ def _tools(
     if not declared:
         return
     choice = settings.tool_choice
-    if choice is not None and (said := _choice(body)) not in {choice, given.get(choice)}:
-        yield Note("changed", f"tool_choice {choice!r} to {said!r}", _NEAREST)
+    if choice is not None and (sent := _choice(body)) not in {choice, sent_names.get(choice)}:
+        yield Note("changed", f"tool_choice {choice!r} to {sent!r}", _NEAREST)
     if settings.parallel_tool_calls is False and not _is_one_by_one(body):
         yield Note("dropped", "parallel_tool_calls", _NOT_TAKEN)
 
 
-def _declared(body: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    """Go through the tools in *body* with the schemas of their arguments."""
+def _declared_tools(body: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Return the tools in *body* with the schemas of their arguments."""
     for tool in listed(body.get("tools")):
         functions = listed(mapping(tool).get("functionDeclarations"))
         for each in functions or [mapping(tool).get("function", tool)]:
@@ -123,7 +123,7 @@ def _declared(body: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _choice(body: Mapping[str, Any]) -> str:
-    """Return which tool *body* asks for, in the words of the settings."""
+    """Return the tool choice in *body*, in the words of the settings."""
     config = mapping(mapping(body.get("toolConfig")).get("functionCallingConfig"))
     if config:
         names = listed(config.get("allowedFunctionNames"))

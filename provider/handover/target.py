@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from .tool_name import NameForm
 
 ReasoningForm = Literal["signature", "unsigned", "encrypted", "details", "text", "none"]
-"""What the API wants of its own reasoning when it gets it back.
+"""What the API requires of its own reasoning when it comes back.
 
-``signature``: its signature. ``unsigned``: the text, with a signature where it gave one.
+``signature``: its signature. ``unsigned``: the text, with the signature if there was one.
 ``encrypted``: the encrypted form. ``details``: the list of details. ``text``: the text alone.
-``none``: it takes none back.
+``none``: it takes no reasoning back.
 """
 
 EffortForm = Literal["openai", "gpt-oss", "openrouter", "deepseek", "zai"]
@@ -33,54 +33,54 @@ efforts of gpt-oss. ``openrouter``: an object ``reasoning``. ``deepseek``: a swi
 """
 
 PLACEHOLDER = "(The reasoning before this call is not kept.)"
-"""Stands where an API demands reasoning that the route which answered did not leave."""
+"""Placeholder for reasoning that the API requires, and another route's answer does not have."""
 
 PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
-"""Stands where Gemini demands a signature; of the two words that pass for one, this does so on
-Vertex as well. Source: ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29."""
+"""Placeholder for a signature that Gemini requires. Gemini takes two such words, and Vertex only
+this one. Source: ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What one route takes.
+    """What one route accepts.
 
     Args:
-        vendor: Whose API it is; see `vendor_of`.
+        vendor: The vendor of its API; see `vendor_of`.
         reasoning_form: In what form its own reasoning goes back.
-        is_chained: Its reasoning is good only after all the reasoning that came before.
-        signs_calls: The signature of its own call goes back on it.
-        missing_signature: Stands on a call for the signature that it must have and has not;
-            None where no call must have one.
-        missing_reasoning: Stands for the reasoning that a message must have and has not; None
-            where no message must.
-        reasons_before_calls: Only a message that calls tools must have reasoning.
-        ids: What the ids of tool calls look like.
-        names: What names of tools look like.
-        takes_images: The user may send pictures.
-        images_in_results: A tool's result may hold pictures; elsewhere they follow in a message
-            of the user's.
-        images_in_errors: So may the result of a tool that failed.
+        is_chained: Its reasoning is valid only together with all reasoning before it.
+        signs_calls: The signature of its own call goes back with the call.
+        missing_signature: Placeholder for a required call signature that is missing; None:
+            signatures are optional.
+        missing_reasoning: Placeholder for required reasoning that is missing; None: reasoning is
+            optional.
+        reasons_before_calls: Only messages that call tools must have reasoning.
+        ids: The form of the ids of tool calls.
+        names: The form of the names of tools.
+        takes_images: The user can send pictures.
+        images_in_results: The result of a tool can hold pictures; otherwise they follow in a user
+            message.
+        images_in_errors: The result of a tool that failed can hold pictures.
         begins_with_user: The first message must be the user's.
-        takes_system_later: Instructions may stand between messages.
-        declares_called_tools: Where tools were called some must be declared.
-        thinking: How it is told to think.
-        can_disable_thinking: It can be told not to think.
-        can_force_tool: It can be told to call a tool.
-        thinking_excludes_forcing: While it thinks it cannot be forced, and takes no sampling.
+        takes_system_later: Instructions can stand between messages.
+        declares_called_tools: If tools were called, at least one must be declared.
+        thinking: How a request asks for thinking.
+        can_disable_thinking: A request can switch thinking off.
+        can_force_tool: A request can force a tool call.
+        thinking_excludes_forcing: While it thinks, no tool can be forced, and it takes no sampling.
         takes_sampling: It takes ``temperature`` and ``top_p``.
-        takes_temperature_and_top_p: It takes these two at once.
-        token_limit: What it calls the length of the longest answer.
-        max_answer_tokens: The longest answer that it gives; None is unknown.
-        markers: How many cache markers a request may hold; 0 where it takes none.
+        takes_temperature_and_top_p: It takes both of them at once.
+        token_limit: The name of the parameter for the longest answer.
+        max_answer_tokens: The longest answer that it can write; None: unknown.
+        markers: How many cache markers a request can hold; 0: none.
         unsupported_parameters: Names of parameters that are left out of a request.
-        is_plain: Content goes as a string, never as a list of parts.
-        bridges_results: After results of tools comes an answer, before the user speaks.
+        is_plain: Content is a string, never a list of parts (Chat).
+        bridges_results: An answer must stand between the results of tools and a user message.
         joins_neighbours: Neighbours of one role must be one message (Chat).
-        has_developer_role: While it thinks, instructions have the role ``developer`` (Chat).
-        reasoning_in_content: How reasoning goes back inside the content; None: it has a field of
-            its own (Chat).
+        has_developer_role: Instructions to a thinking model have the role ``developer`` (Chat).
+        reasoning_in_content: How reasoning goes back inside the content; None: it has its own
+            field (Chat).
         takes_openai_schemas: Schemas of tools must have the form that OpenAI checks (Chat).
-        effort_form: How it is asked for an effort; None: it cannot be asked (Chat).
+        effort_form: How a request asks for an effort; None: it cannot (Chat).
         takes_cache_key: It takes ``prompt_cache_key`` (Chat and Responses).
     """
 
@@ -143,5 +143,5 @@ class Target:
                 return None
 
     def longest(self, wanted: int) -> int:
-        """Return how long an answer may be that is *wanted* so long, in tokens."""
+        """Return *wanted*, or the longest answer in tokens if that is less."""
         return wanted if self.max_answer_tokens is None else min(wanted, self.max_answer_tokens)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1024)
 def target_of(provider: Provider, route: Route) -> Target:
-    """Say what *route* takes, which *provider* serves."""
+    """Return what *route* accepts, as *provider* serves it."""
     vendor = vendor_of(provider)
     target = Target(route=route, wire=provider.wire, vendor=vendor)
     match provider.wire:
@@ -46,11 +46,11 @@ def target_of(provider: Provider, route: Route) -> Target:
 
 _NO_SWITCH = frozenset({"thinking"})
 _FACADES = frozenset({"deepseek", "moonshot", "zai", "minimax"})
-"""Who speaks the wire of Anthropic with models of their own, whatever name these are given."""
+"""Vendors that serve their own models on Anthropic's wire, even under the name of a Claude."""
 
 
 def _anthropic(target: Target) -> Target:
-    """Anthropic itself, a gateway to it, or one of the facades with other models behind."""
+    """Return what Anthropic, a gateway to it, or a facade of other models accepts."""
     facts = claude(target.route.model)
     is_claude = "claude" in plain_name(target.route.model) and target.vendor not in _FACADES
     target = replace(
@@ -178,18 +178,17 @@ _CHAT: Mapping[str, Mapping[str, Any]] = {
         "unsupported_parameters": _AS_IT_LIKES,
     },
 }
-"""How the dialects of Chat Completions differ in what they take.
+"""How the dialects of Chat Completions differ.
 
-Source: the vendors' own references, and what they answered in
+Source: the vendors' own references, and their answers in
 github.com/deepseek-ai/DeepSeek-V3/issues/1376 (no call is forced while it thinks),
 github.com/agno-agi/agno/issues/4508 (Cerebras and parallel calls) and
-github.com/zed-industries/zed/pull/31736 (Mistral, and the user right after results), which
-github.com/NousResearch/hermes-agent/issues/20154 saw of a model of 2026 as well; for z.ai and
-MiniMax, which take no choice of a tool but their own, java.agentscope.io/v2/en/integration/model.
-Read on 2026-11-30.
+github.com/zed-industries/zed/pull/31736 (Mistral, and the user right after results; the same for a
+model of 2026 in github.com/NousResearch/hermes-agent/issues/20154); for z.ai and MiniMax, which
+ignore a choice of tool, java.agentscope.io/v2/en/integration/model. Read on 2026-11-30.
 """
 _SIGNING: Mapping[str, Any] = {"signs_calls": True}
-"""What all others take: behind them may be a Gemini, which refuses its calls without that."""
+"""All other vendors: a Gemini may be behind them, which refuses its calls without a signature."""
 
 _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
     "openai": lambda model: _openai_model(model),
@@ -207,7 +206,7 @@ _CHAT_MODELS: Mapping[str, Callable[[str], Mapping[str, Any]]] = {
         "missing_signature": PLACEHOLDER_SIGNATURE if gemini_version(model) >= (3, 0) else None
     },
     "openrouter": lambda model: {
-        # OpenAI is the only one behind it whose ids may not be as long as the others give them.
+        # Of all providers behind it, only OpenAI does not take ids as long as the others make them.
         **({"ids": CHAT_IDS} if model.startswith("openai/") else {}),
         "takes_openai_schemas": model.startswith("openai/"),
         "bridges_results": model.startswith("mistralai/"),
@@ -234,7 +233,7 @@ _SEEING: Mapping[str, re.Pattern[str]] = {
     "openai": re.compile(r"^(?!(?:.*/)?(?:gpt-3|gpt-oss|o1-mini|o3-mini))"),
     "zai": re.compile(r"glm-[\d.]+v"),
 }
-"""Which models of those vendors take pictures that have others as well; of the rest all do."""
+"""The models that take pictures, of vendors with other models; of other vendors all models do."""
 
 
 def _sees(vendor: str, model: str) -> bool:
@@ -243,7 +242,7 @@ def _sees(vendor: str, model: str) -> bool:
 
 
 def _claude_behind(model: str) -> Mapping[str, Any]:
-    """Say what a Claude takes whoever it comes through."""
+    """Return what a Claude accepts behind another vendor."""
     facts = claude(model)
     return {
         "takes_sampling": facts.takes_sampling,
@@ -256,7 +255,7 @@ def _claude_behind(model: str) -> Mapping[str, Any]:
 
 
 def _openai_model(model: str) -> Mapping[str, Any]:
-    """Say what one of OpenAI's takes.
+    """Return what a model of OpenAI accepts.
 
     Source: for the o-series and parallel calls, github.com/tensorzero/tensorzero/issues/2805.
     """
@@ -270,5 +269,5 @@ def _openai_model(model: str) -> Mapping[str, Any]:
 
 
 def _same(_model: str) -> Mapping[str, Any]:
-    """All models of this vendor take the same."""
+    """Return no difference, because all models of the vendor accept the same."""
     return {}

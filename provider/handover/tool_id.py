@@ -1,4 +1,4 @@
-"""Ids of tool calls in the form that an API wants, the same for the same conversation."""
+"""Ids of tool calls in the form that an API requires; the same conversation gets the same ids."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdForm:
-    """What the ids of tool calls look like.
+    """The form of the ids of tool calls.
 
     Args:
-        pattern: What a whole id must match.
-        prefix: What a made one begins with.
-        length: How long a made one is.
+        pattern: Every id must match it as a whole.
+        prefix: The start of an id that we make.
+        length: The length of an id that we make.
     """
 
     pattern: re.Pattern[str]
@@ -28,15 +28,15 @@ ANTHROPIC_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="toolu
 CHAT_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,40}"), prefix="call_", length=29)
 LONG_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="call_", length=29)
 KIMI_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), prefix="call_", length=29)
-"""As ``functions.read_file:0``, which a Kimi calls by and wants to see again."""
+"""A Kimi makes ids such as ``functions.read_file:0``, and requires the same id in the result."""
 MISTRAL_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
 
 
 class ToolIds:
-    """Give each call of a conversation its own id, in order.
+    """The ids of the calls of one conversation, in order; no two are the same.
 
-    An id that has the form already stays as it is. Any other follows from the id and from how
-    often it came before, so that a longer conversation gives its earlier calls the same ids.
+    An id that has the form stays. Any other id is made from the old id and the number of times
+    that it came before, so that earlier calls keep their ids in a longer conversation.
     """
 
     def __init__(self, form: IdForm) -> None:
@@ -44,9 +44,9 @@ class ToolIds:
         self._taken: set[str] = set()
         self._seen: dict[str, int] = {}
 
-    def give(self, id_: str) -> str:
-        """Return what the next call is to be called, whose id is *id_* in the conversation."""
-        # What agents join of an item's two ids begins with the one that a result names.
+    def next_id(self, id_: str) -> str:
+        """Return the id of the next call, whose id in the conversation is *id_*."""
+        # Some agents join the two ids of an item; the first is the one that a result refers to.
         for known in (id_, id_.partition("|")[0]):
             if known not in self._taken and self._form.pattern.fullmatch(known):
                 self._taken.add(known)

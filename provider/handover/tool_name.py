@@ -1,4 +1,4 @@
-"""Names of tools in the form that an API wants, and back again."""
+"""Names of tools in the form that an API requires, and the agent's own names in its answers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameForm:
-    """What names of tools look like.
+    """The form of the names of tools.
 
     Args:
-        start: Characters that one may begin with, as in a regular expression.
-        inside: Characters that may stand in one.
-        longest: How many characters it may have.
+        start: Characters that a name can begin with, as in a regular expression.
+        inside: Characters that a name can contain.
+        longest: The length of the longest name.
     """
 
     start: str
@@ -40,41 +40,41 @@ GEMINI_NAMES = NameForm(start="a-zA-Z_", inside=r"a-zA-Z0-9_.:-", longest=64)
 
 
 class ToolNames:
-    """What each tool of a conversation is called at one API.
+    """The names of the tools of one conversation at one API.
 
     Args:
-        declared: The names as the agent declares them; they go before names that were only
-            called, and among them those go first that may stay as they are.
+        declared: The names that the agent declares. They take precedence over names that were only
+            called; of them, names that need no change come first.
     """
 
     def __init__(self, form: NameForm, declared: Iterable[str] = ()) -> None:
         self._form = form
         self._whole = re.compile(f"[{form.start}][{form.inside}]{{0,{form.longest - 1}}}")
-        self._given: dict[str, str] = {}
-        self._own: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+        self._owners: dict[str, str] = {}
         names = list(declared)
         for name in [*filter(self._whole.fullmatch, names), *names]:
-            self.give(name)
+            self.name_of(name)
 
-    def give(self, name: str) -> str:
-        """Return what the tool *name* is called."""
-        known = self._given.get(name)
+    def name_of(self, name: str) -> str:
+        """Return the API's name of the tool *name*."""
+        known = self._names.get(name)
         if known is None:
             known = name if self._is_free(name) else self._make(name)
-            self._given[name] = known
-            self._own[known] = name
+            self._names[name] = known
+            self._owners[known] = name
         return known
 
     @property
     def renamed(self) -> Mapping[str, str]:
-        """What is called otherwise: the name at the API to the agent's own."""
-        return {given: own for given, own in self._own.items() if given != own}
+        """The names that differ: the API's name to the agent's own."""
+        return {api_name: own for api_name, own in self._owners.items() if api_name != own}
 
     def _is_free(self, name: str) -> bool:
-        return name not in self._own and self._whole.fullmatch(name) is not None
+        return name not in self._owners and self._whole.fullmatch(name) is not None
 
     def _make(self, name: str) -> str:
-        """Put what cannot stand in a name as ``_``, and tell apart what becomes alike so."""
+        """Return *name* with ``_`` for what is not allowed, made unique by a hash if needed."""
         plain = re.sub(f"[^{self._form.inside}]", "_", name)
         if not re.match(f"[{self._form.start}]", plain):
             plain = f"_{plain}"
@@ -87,29 +87,33 @@ class ToolNames:
         return made
 
 
-def name_there(name: str, renamed: Mapping[str, str]) -> str:
-    """Return what the agent's tool *name* is called, where the API's names are *renamed*."""
-    return next((given for given, own in renamed.items() if own == name), name)
+def api_name_of(name: str, renamed: Mapping[str, str]) -> str:
+    """Return the API's name of the tool *name*, if the names in *renamed* differ."""
+    return next((api_name for api_name, own in renamed.items() if own == name), name)
 
 
 async def rename_deltas(
-    deltas: AsyncGenerator[Delta, None], renamed: Mapping[str, str]
+    deltas: AsyncGenerator[Delta, None], original_names: Mapping[str, str]
 ) -> AsyncGenerator[Delta, None]:
-    """Pass on *deltas*, with the agent's names."""
+    """Yield *deltas* with the agent's names of tools.
+
+    Args:
+        original_names: The API's name to the agent's own.
+    """
     async with aclosing(deltas):
         async for delta in deltas:
             if isinstance(delta, ToolCallStarted | ToolCallEnded):
-                delta.name = renamed.get(delta.name, delta.name)
+                delta.name = original_names.get(delta.name, delta.name)
             yield delta
 
 
-def rename_parts(parts: list[Part], renamed: Mapping[str, str]) -> list[Part]:
-    """Return *parts* with the agent's names."""
-    if not renamed:
+def rename_parts(parts: list[Part], original_names: Mapping[str, str]) -> list[Part]:
+    """Return *parts* with the agent's names of tools."""
+    if not original_names:
         return parts
     return [
-        replace(part, name=renamed[part.name])
-        if isinstance(part, ToolCall) and part.name in renamed
+        replace(part, name=original_names[part.name])
+        if isinstance(part, ToolCall) and part.name in original_names
         else part
         for part in parts
     ]

@@ -1,6 +1,6 @@
-"""The result of a tool call as a target takes it: there is one, and pictures stand where they may.
+"""The result of a tool call in the form that a target accepts.
 
-Source: the providers' references named in `target.py`.
+Source: the providers' references named in `target_facts.py`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ MISSING_RESULT: Mapping[ToolState, str] = {
     "completed": "The tool ran, and said nothing.",
     "error": "The tool failed, and did not say why.",
 }
-"""What closes a call that has no result: every API wants one for each call."""
+"""The result of a call that has none, because every API requires one for each call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool said, for one target.
+    """The result of a tool call, for one target.
 
     Args:
-        moved: Pictures that cannot stand in it, and follow in a message of the user's.
-        hides_images: The target takes no pictures, and there were some.
+        moved: Pictures that the result cannot hold; they follow in a user message.
+        hides_images: Pictures were left out, because the target takes none.
     """
 
     output: Output
@@ -46,7 +46,7 @@ class Result:
 
 
 def result_of(call: ToolCall, target: Target) -> Result:
-    """Return the result of *call* as it may stand at *target*; one is made up where it has none."""
+    """Return the result of *call* for *target*; a call without a result gets a made-up one."""
     has_failed = call.is_error or call.state == "error"
     if call.output is None:
         return Result(MISSING_RESULT[call.state], has_failed or call.state != "completed")
@@ -54,33 +54,39 @@ def result_of(call: ToolCall, target: Target) -> Result:
         return Result(call.output, has_failed)
     images = tuple(part for part in call.output if isinstance(part, Image))
     stay = target.images_in_errors if has_failed else target.images_in_results
-    said = _said(call.output, target, stay=stay)
-    output: Output = said
-    if not any(isinstance(part, Image) for part in said):
-        output = "\n".join([part.text for part in said if isinstance(part, Text)])
+    parts = _output_parts(call.output, target, stay=stay)
+    output: Output = parts
+    if not any(isinstance(part, Image) for part in parts):
+        output = "\n".join([part.text for part in parts if isinstance(part, Text)])
     if not target.takes_images:
         return Result(output, has_failed, hides_images=bool(images))
     return Result(output, has_failed, moved=() if stay else images)
 
 
-def _said(output: Sequence[Text | Image], target: Target, *, stay: bool) -> list[Text | Image]:
-    """Return texts, and what stands where a picture stood; nothing of it is empty or signed."""
-    said: list[Text | Image] = []
+def _output_parts(
+    output: Sequence[Text | Image], target: Target, *, stay: bool
+) -> list[Text | Image]:
+    """Return the parts of *output* without empty texts and signatures.
+
+    Args:
+        stay: Pictures stay; otherwise a text takes the place of each.
+    """
+    parts: list[Text | Image] = []
     for part in output:
         if isinstance(part, Image):
             there = part if stay else Text(IMAGE_FOLLOWS)
-            said.append(there if target.takes_images else Text(NO_IMAGE))
+            parts.append(there if target.takes_images else Text(NO_IMAGE))
         elif has_words(part.text):
-            said.append(without_signature(part))
-    return said
+            parts.append(without_signature(part))
+    return parts
 
 
 def has_words(text: str) -> bool:
-    """Say whether there is anything in *text*."""
+    """True if *text* is more than white space."""
     return text != "" and not text.isspace()
 
 
 def without_signature(text: Text) -> Text:
-    """Return *text* without what only its own route can read: itself where it has none."""
+    """Return *text* without what only its own route can read."""
     has_no_arguments = text.signature is None and text.item_id is None and text.phase is None
     return text if has_no_arguments else Text(text.text)

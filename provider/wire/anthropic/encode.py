@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...catalog.model import is_kimi_by_effort
 from ...conversation import Image, Message, Reasoning, Text, ToolCall
-from ...handover.tool_name import name_there
+from ...handover.tool_name import api_name_of
 from ..cache_markers import mark_anthropic
 from ..effort import nearest_effort
 from ..schema.object_root import object_schema
@@ -245,4 +245,4 @@ def _choice(handover: Handover) -> dict[str, Any]:
             return {"type": asked or "auto"}
         case "required":
             return {"type": "any"}
-    return {"type": "tool", "name": name_there(asked, handover.renamed)}
+    return {"type": "tool", "name": api_name_of(asked, handover.renamed)}

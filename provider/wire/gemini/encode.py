@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from ...catalog.model import gemini_version
 from ...conversation import Image, Reasoning, Text, ToolCall
-from ...handover.tool_name import name_there
+from ...handover.tool_name import api_name_of
 from ..schema.gemini import for_gemini
 from ..schema.openapi_subset import for_gemini_subset
 from .thinking_level import budget, level
@@ -160,7 +160,7 @@ def _calling(choice: str, handover: Handover) -> Wired:
         return {"mode": "AUTO"}
     if choice in _MODES:
         return {"mode": mode}
-    return {"mode": mode, "allowedFunctionNames": [name_there(choice, handover.renamed)]}
+    return {"mode": mode, "allowedFunctionNames": [api_name_of(choice, handover.renamed)]}
 
 
 def _tool(tool: ToolSpec, *, is_subset: bool) -> Wired:

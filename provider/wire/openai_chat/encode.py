@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...conversation import Image, Message, Reasoning, Text, ToolCall
 from ...handover.note import Note
-from ...handover.tool_name import name_there
+from ...handover.tool_name import api_name_of
 from ...json_value import write_json
 from ..cache_markers import mark_chat
 from ..schema.object_root import object_schema
@@ -229,4 +229,4 @@ def _choice(choice: str, handover: Handover) -> str | dict[str, Any]:
         return "auto"
     if choice == "required":
         return choice
-    return {"type": "function", "function": {"name": name_there(choice, handover.renamed)}}
+    return {"type": "function", "function": {"name": api_name_of(choice, handover.renamed)}}

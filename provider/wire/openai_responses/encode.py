@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, assert_never
 
 from ...conversation import Image, Reasoning, Text, ToolCall
-from ...handover.tool_name import name_there
+from ...handover.tool_name import api_name_of
 from ...json_value import write_json
 from ..effort import nearest_effort, openai_efforts
 from ..schema.openai import for_openai
@@ -164,7 +164,7 @@ def _choice(choice: str, handover: Handover) -> str | Item:
         return "auto"
     if choice in _FREE or choice == "required":
         return choice
-    return {"type": "function", "name": name_there(choice, handover.renamed)}
+    return {"type": "function", "name": api_name_of(choice, handover.renamed)}
 
 
 def _tool(tool: ToolSpec) -> Item:

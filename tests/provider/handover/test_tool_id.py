@@ -52,7 +52,7 @@ GIVEN = [
 
 @pytest.mark.parametrize(("form", "id_", "kept"), GIVEN)
 def test_an_id_in_form_stays(form: IdForm, id_: str, kept: str | None) -> None:
-    given = ToolIds(form).give(id_)
+    given = ToolIds(form).next_id(id_)
 
     assert form.pattern.fullmatch(given)
     assert given == (kept or given)
@@ -61,7 +61,7 @@ def test_an_id_in_form_stays(form: IdForm, id_: str, kept: str | None) -> None:
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_made_id_looks_like_one_that_the_route_makes(form: IdForm) -> None:
-    made = ToolIds(form).give("?")
+    made = ToolIds(form).next_id("?")
 
     assert made.startswith(form.prefix)
     assert len(made) == form.length
@@ -70,25 +70,29 @@ def test_a_made_id_looks_like_one_that_the_route_makes(form: IdForm) -> None:
 def test_the_same_id_twice_is_two_calls() -> None:
     ids = ToolIds(ANTHROPIC_IDS)
 
-    given = [ids.give("call_a") for _ in range(3)] + [ids.give("call_a|fc_b")]
+    given = [ids.next_id("call_a") for _ in range(3)] + [ids.next_id("call_a|fc_b")]
 
     assert given[0] == "call_a"
     assert len(set(given)) == 4
 
 
 def test_an_id_that_was_made_before_is_not_given_again() -> None:
-    made = ToolIds(MISTRAL_IDS).give("?")
+    made = ToolIds(MISTRAL_IDS).next_id("?")
     ids = ToolIds(MISTRAL_IDS)
 
-    assert [ids.give(made), ids.give("?") == made, ids.give(made) == made] == [made, False, False]
+    assert [ids.next_id(made), ids.next_id("?") == made, ids.next_id(made) == made] == [
+        made,
+        False,
+        False,
+    ]
 
 
 @given(st.lists(st.sampled_from(IDS) | st.text(max_size=12)), forms)
 def test_ids_differ_and_follow_from_those_before(stored: list[str], form: IdForm) -> None:
     ids = ToolIds(form)
-    given = [ids.give(id_) for id_ in stored]
+    given = [ids.next_id(id_) for id_ in stored]
 
     again = ToolIds(form)
-    assert [again.give(id_) for id_ in stored] == given
+    assert [again.next_id(id_) for id_ in stored] == given
     assert len(set(given)) == len(given)
     assert all(form.pattern.fullmatch(id_) for id_ in given)

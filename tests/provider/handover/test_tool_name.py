@@ -14,7 +14,7 @@ from sidestep.provider.handover.tool_name import (
     OPENAI_NAMES,
     NameForm,
     ToolNames,
-    name_there,
+    api_name_of,
 )
 
 from ..conversations import NAMES
@@ -41,15 +41,15 @@ GIVEN = [
 def test_a_name_is_spelled_as_the_target_can(form: NameForm, name: str, there: str) -> None:
     names = ToolNames(form, [name])
 
-    assert names.give(name) == there
+    assert names.name_of(name) == there
     assert names.renamed == ({} if name == there else {there: name})
-    assert name_there(name, names.renamed) == there
+    assert api_name_of(name, names.renamed) == there
 
 
 def test_names_that_become_alike_are_told_apart() -> None:
     names = ToolNames(OPENAI_NAMES, ["read.file", "read file"])
 
-    first, second = names.give("read.file"), names.give("read file")
+    first, second = names.name_of("read.file"), names.name_of("read file")
 
     assert first == "read_file"
     assert re.fullmatch("read_file_[0-9a-f]{8}", second)
@@ -59,21 +59,21 @@ def test_names_that_become_alike_are_told_apart() -> None:
 def test_a_name_that_may_stay_does_wherever_it_is_declared() -> None:
     names = ToolNames(OPENAI_NAMES, ["read.file", "read_file"])
 
-    assert names.give("read_file") == "read_file"
-    assert names.give("read.file").startswith("read_file_")
+    assert names.name_of("read_file") == "read_file"
+    assert names.name_of("read.file").startswith("read_file_")
 
 
 def test_a_name_that_was_only_called_gives_way_to_one_that_is_declared() -> None:
     names = ToolNames(OPENAI_NAMES, ["read.file"])
 
-    assert names.give("read_file") != names.give("read.file") == "read_file"
+    assert names.name_of("read_file") != names.name_of("read.file") == "read_file"
 
 
 def test_a_name_that_looks_made_up_is_not_given_twice() -> None:
-    made = ToolNames(OPENAI_NAMES, ["a.b", "a b"]).give("a b")
+    made = ToolNames(OPENAI_NAMES, ["a.b", "a b"]).name_of("a b")
     names = ToolNames(OPENAI_NAMES, ["a.b", made, "a b"])
 
-    assert len({names.give(name) for name in ("a.b", made, "a b")}) == 3
+    assert len({names.name_of(name) for name in ("a.b", made, "a b")}) == 3
 
 
 @given(
@@ -85,7 +85,7 @@ def test_names_differ_and_can_be_told_back(
     form: NameForm, declared: list[str], called: list[str]
 ) -> None:
     names = ToolNames(form, declared)
-    given = {name: names.give(name) for name in [*declared, *called]}
+    given = {name: names.name_of(name) for name in [*declared, *called]}
 
     assert len(set(given.values())) == len(given)
     assert all(re.fullmatch(f"[{form.start}][{form.inside}]*", name) for name in given.values())
