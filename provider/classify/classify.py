@@ -1,8 +1,8 @@
-"""What a provider said went wrong, to a `Failure`.
+"""The classification of an error: from a provider's answer to a `Failure`.
 
-The facts of the tables are read in order: those of the configuration, money, overflow, a rejected
-history, filter and refusal, the rest; where none fits, the status decides. Inside a stream that is
-never the 200 it came with, but what the error's own type or code stands for.
+Facts are tried in order: those of the configuration, money, overflow, rejected history, filter and
+refusal, the rest. If none matches, the status decides. Inside a stream this is not the 200 of the
+response, but the status that the error's own type or code stands for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 BODY_LIMIT = 65_536
-"""Bytes of an error's body that are read at most."""
+"""The largest number of bytes of an error's body that are read."""
 
 _MESSAGE_LIMIT = 500  # characters of a message that are kept
 _AGGREGATED = frozenset({"error_type", "provider_name", "provider_code"})
@@ -48,14 +48,14 @@ def classify_response(
     route: Route | None = None,
     now: float | None = None,
 ) -> Failure:
-    """Name the failure behind an answer that is not the stream we asked for.
+    """Return the failure behind a response that is not the requested stream.
 
     Args:
-        headers: With names in lower case, or a mapping that does not care.
-        body: As much of it as was read; anything at all may stand there.
-        provider: Whose it is. A name will do, but the configuration can say what its failures
-            mean, and a provider that we do not know is looked up by its address.
-        now: Epoch seconds, which an HTTP date without an own ``date`` is counted from.
+        headers: With names in lower case, or a mapping that ignores case.
+        body: As much of the body as was read; it can hold anything.
+        provider: The provider that answered. A name is enough, but a `Provider` also has the facts
+            of the configuration, and an address by which an unknown provider is looked up.
+        now: Epoch seconds; an HTTP date is counted from it if the response has no ``date``.
     """
     value, form = read_body(body[:BODY_LIMIT])
     is_success = 200 <= status < 300
@@ -70,7 +70,7 @@ def classify_response(
         now=now,
     )
     failure.route = route
-    failure.message = failure.message or _described(status, headers, body)
+    failure.message = failure.message or _fallback_message(status, headers, body)
     failure.request_id = request_id_of(headers) or failure.request_id
     return failure
 
@@ -82,10 +82,10 @@ def classify_error_object(
     wire: Wire,
     route: Route | None = None,
 ) -> Failure:
-    """Name the failure that an error object in a stream tells of; its status is what that says.
+    """Return the failure that an error object in a stream reports; its status comes from its words.
 
     Args:
-        value: The whole JSON value it stands in, whatever its shape.
+        value: The whole JSON value of the event, of any shape.
     """
     failure = _classify(
         read_reports(value),
@@ -100,7 +100,7 @@ def classify_error_object(
 
 
 def has_error_object(value: object) -> bool:
-    """Say whether what came with a 200, a body or an event, tells of an error."""
+    """True if *value*, the body of a 200 or an event, reports an error."""
     if isinstance(value, list):
         return any(has_error_object(item) for item in value[:2])
     top = mapping(value)
@@ -116,13 +116,13 @@ def has_error_object(value: object) -> bool:
 
 
 def request_id_of(headers: Mapping[str, str]) -> str | None:
-    """Return the provider's id of a request, for its support desk."""
+    """Return the provider's id of the request, which its support asks for."""
     names = ("request-id", "x-request-id", "x-amzn-requestid")
     return next((value for name in names if (value := headers.get(name))), None)
 
 
 def shorten(text: str, limit: int = _MESSAGE_LIMIT) -> str:
-    """Bring *text* on one line of at most *limit* characters, without what looks like a key."""
+    """Return *text* on one line of at most *limit* characters, without what looks like a key."""
     line = " ".join(masked(text[: 4 * limit]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
@@ -138,15 +138,15 @@ def _classify(
     now: float | None = None,
 ) -> Failure:
     readings = _with_tables(reports, provider, wire)
-    said = ""
+    reason = ""
     if status is None:
-        status, said = _effective_status(readings)
+        status, reason = _effective_status(readings)
     named = "none" if status is None else str(status)
     readings = [(report.with_code("status", named), tables) for report, tables in readings]
     decided = _first_match(readings, own_facts(provider))
     kind = kind_of_status(status, readings[0][1]) if decided is None else decided[0].kind
     if kind is FailureKind.UNKNOWN and stage is Stage.STREAM:
-        kind = FailureKind.SERVER_ERROR  # it broke off an answer, in words that we do not know
+        kind = FailureKind.SERVER_ERROR  # it broke off an answer, in unknown words
     wait, reset_at = read_wait(kind, headers, readings, now=now)
     return Failure(
         kind=kind,
@@ -159,7 +159,7 @@ def _classify(
         request_id=next((report.request_id for report in reports if report.request_id), None),
         is_capacity=_is_capacity(decided, status, wait),
         should_retry=_should_retry(headers),
-        because=_because(decided, status, said),
+        because=_because(decided, status, reason),
         cure=_cure(kind, readings),
     )
 
@@ -167,16 +167,16 @@ def _classify(
 def _is_capacity(
     decided: tuple[Fact, Report] | None, status: int | None, wait: float | None
 ) -> bool:
-    """Say whether there is no use in waiting here; a 402 that says for how long is worth it."""
+    """True if waiting is of no use; but it is for a 402 that says how long to wait."""
     is_capacity = decided is not None and decided[0].is_capacity
     return is_capacity and not (status == 402 and wait is not None)
 
 
 def _with_tables(reports: Sequence[Report], provider: Provider | str, wire: Wire) -> list[Reading]:
-    """Put next to each report the tables to read it by, the most telling one first.
+    """Return each report with the tables to read it by, the most specific report first.
 
-    That is the innermost; but an aggregator has words of its own, and an inner body is that of
-    the provider which it names.
+    This is usually the innermost. An aggregator's own words come first, and an inner body belongs
+    to the provider that the aggregator names.
     """
     tables = tables_of(provider, wire)
     readings = []
@@ -190,7 +190,7 @@ def _with_tables(reports: Sequence[Report], provider: Provider | str, wire: Wire
 
 
 def _with_text_code(report: Report, tables: tuple[Facts, ...]) -> Report:
-    """Add the code that some providers write into their message."""
+    """Return *report* with the code that some providers write into the message."""
     for table in tables:
         for pattern in table.coded:
             found = re.match(pattern, report.message)
@@ -200,7 +200,7 @@ def _with_text_code(report: Report, tables: tuple[Facts, ...]) -> Report:
 
 
 def _first_match(readings: Sequence[Reading], own: tuple[Fact, ...]) -> tuple[Fact, Report] | None:
-    """Return the first fact that fits, and what it fits."""
+    """Return the first fact that matches, and the report that it matches."""
     for fact in own:
         for report, _ in readings:
             if fact.matches(report):
@@ -211,7 +211,7 @@ def _first_match(readings: Sequence[Reading], own: tuple[Fact, ...]) -> tuple[Fa
 def _effective_status(
     readings: Sequence[Reading],
 ) -> tuple[int | None, str]:
-    """Return the status that an error in a stream stands for, and which word of it says so."""
+    """Return the status that an error in a stream stands for, and the word that says so."""
     for report, tables in readings:
         if report.status is not None:
             return report.status, f"the status {report.status} in the error itself"
@@ -224,7 +224,7 @@ def _effective_status(
 
 
 def _code(reports: Sequence[Report], status: int | None) -> str | None:
-    """Return the provider's most telling word; a code that only repeats the status is none."""
+    """Return the provider's most specific word, other than a code that repeats the status."""
     for report in reports:
         for name in _CODE_NAMES:
             for word in report.words.get(name, ()):
@@ -234,28 +234,28 @@ def _code(reports: Sequence[Report], status: int | None) -> str | None:
 
 
 def _message_of(reports: Sequence[Report]) -> str:
-    """Return what was said, with what a body inside it adds."""
-    said = ""
+    """Return the message, with what a body inside it adds."""
+    message = ""
     for report in reports:
         text = report.message
-        if said in text or "{" in said:
-            said = text or said
-        elif text and text not in said:
-            said = f"{said}: {text}"
-    return said
+        if message in text or "{" in message:
+            message = text or message
+        elif text and text not in message:
+            message = f"{message}: {text}"
+    return message
 
 
-def _because(decided: tuple[Fact, Report] | None, status: int | None, said: str) -> str:
+def _because(decided: tuple[Fact, Report] | None, status: int | None, reason: str) -> str:
     if decided is not None:
         fact, report = decided
         return fact.explain(report)
-    if said:
-        return said
+    if reason:
+        return reason
     return "" if status is None else f"status {status}"
 
 
 def _cure(kind: FailureKind, readings: Sequence[Reading]) -> Cure | None:
-    """Return what has to change in the request, if that is what was refused."""
+    """Return the change that a refused request needs; None: unknown, or not a refusal."""
     if kind not in _CURABLE:
         return None
     from .cure_wording import find_cure  # few failures are refusals
@@ -267,8 +267,8 @@ def _should_retry(headers: Mapping[str, str]) -> bool | None:
     return {"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower())
 
 
-def _described(status: int, headers: Mapping[str, str], body: bytes) -> str:
-    """Say what an answer without an error object was; a page of HTML is not repeated."""
+def _fallback_message(status: int, headers: Mapping[str, str], body: bytes) -> str:
+    """Return a message for a response without an error object; its body is not repeated."""
     kind = headers.get("content-type", "").partition(";")[0].strip()
     form = f"a body of type {kind or 'unknown'}" if body.strip() else "an empty body"
     return f"answered {status} with no error object, but {form}"

@@ -1,10 +1,10 @@
-"""In what words the APIs ask for a change of the request, and for which.
+"""The words in which APIs ask for a change of the request.
 
-They are looked for only in a refusal of a history or of a request, once that is what it is, so that
-a wording may stand wherever a gateway left it.
+Only an error that is already classified as a refusal of the history or of the request is searched.
+The words can therefore be anywhere in its message, because gateways put text before them.
 
-Source: the errors of the APIs as named in the other ``fact_*.py``, with the wordings that agents
-reported at github.com/anthropics/claude-code/issues, openai/codex/issues, BerriAI/litellm/issues
+Source: the errors of the APIs as named in `facts/`, with the wordings that agents reported at
+github.com/anthropics/claude-code/issues, openai/codex/issues, BerriAI/litellm/issues
 and earendil-works/pi/issues, read on 2026-11-29; captures *_400_*.
 """
 
@@ -32,14 +32,14 @@ _OF_FIELD = {
     "thoughtSignature": _C.DROP_REASONING,
     "cache_control": _C.UNMARK,
 }
-"""Fields within a message; a refusal that names one means it wherever it stands."""
+"""Fields of a message; a refusal that names one means the field in all messages."""
 
 _NEEDED = frozenset(
     {"model", "messages", "input", "contents", "system", "instructions", "tools", "stream"}
 )
-"""Parameters that a request cannot do without; a refusal that names one means something in it."""
+"""Parameters that every request needs; a refusal that names one means something inside it."""
 
-# In this order: what stands first is the more telling.
+# The first match counts, so the more specific stands first.
 _BY_CODE = {
     "invalid_encrypted_content": _C.DROP_REASONING,
     "compaction_signature_invalid": _C.DROP_REASONING,
@@ -114,7 +114,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.DROP_IMAGES, r"(?:does not|doesn't) support (?:image|vision|multimodal)"),
     (_C.DROP_IMAGES, r"image input is not (?:supported|enabled)"),
     (_C.PLAIN_CONTENT, r"content`?'?\]? (?:must|should) be a (?:valid )?string"),
-    # Parameters. The longest answer first, for it has other cures than to be left out.
+    # Parameters. The longest answer comes first, because it has other cures than leaving it out.
     (_C.LIMIT_TOKENS, r"max_tokens: \d{1,12} > (?P<detail>\d{1,12}), which is the maximum allowed"),
     (_C.LIMIT_TOKENS, r"supports at most (?P<detail>\d{1,12}) completion tokens"),
     (_C.LIMIT_TOKENS, r"valid range of max_tokens is \[\d{1,3}, ?(?P<detail>\d{1,12})\]"),
@@ -145,24 +145,24 @@ _READ = 1_000
 
 
 def find_cure(reports: Iterable[Report]) -> Cure | None:
-    """Return what the refusal that holds *reports* asks for; None where it names nothing."""
+    """Return the change that a refusal with *reports* asks for; None: it names no change."""
     return next((cure for report in reports for cure in _cures(report)), None)
 
 
 def _cures(report: Report) -> Iterator[Cure]:
-    """Go through what *report* asks for, the most telling first."""
+    """Return the changes that *report* asks for, the most specific first."""
     for name in ("error_code", "code", "reason"):
         yield from (Cure(_BY_CODE[w]) for w in report.words.get(name, ()) if w in _BY_CODE)
     for change, pattern in _BY_TEXT:
         found = re.search(pattern, report.message[:_READ])
         if found is not None:
-            yield from _named(change, found.groupdict().get("detail") or "")
+            yield from _cure_of(change, found.groupdict().get("detail") or "")
     if "extra_forbidden" in report.words.get("type", ()):
-        yield from _named(Change.OMIT, report.word("param").rpartition(".")[2])
+        yield from _cure_of(Change.OMIT, report.word("param").rpartition(".")[2])
 
 
-def _named(change: Change, detail: str) -> Iterator[Cure]:
-    """Return the change with its detail, if one can do without that."""
+def _cure_of(change: Change, detail: str) -> Iterator[Cure]:
+    """Return *change* with its detail, unless the detail is a parameter that requests need."""
     if change is not Change.OMIT:
         yield Cure(change, detail)
         return

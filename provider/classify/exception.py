@@ -1,8 +1,8 @@
-"""Exceptions of other libraries to a `Failure`, by their shape: none of them is imported.
+"""The classification of other libraries' exceptions, none of which is imported.
 
-One library's classes are not instances of another's: httpx and its fork httpx2 share names
-only, and every SDK has its own. So what counts is what a class and its parents are called,
-whether an answer hangs on the exception, and the error number of the operating system.
+Classes of different libraries have only their names in common: httpx2 is a fork of httpx, and every
+SDK has its own classes. So an exception is recognised by the names of its class and its parents, by
+a response that it holds, and by the error number of the operating system.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..failure import Failure, FailureKind, Stage
 from ..secret import masked
 from . import exception_names, exception_response
 from .exception_names import NameMeaning
-from .exception_response import CallContext, is_named, peek, roots_of, worded
+from .exception_response import CallContext, describe, is_named, peek, roots_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,24 +32,24 @@ def classify_exception(
     provider: Provider | None = None,
     now: float | None = None,
 ) -> Failure:
-    """Name the failure behind *error*, an exception of any library.
+    """Return the failure behind *error*, an exception of any library.
 
-    The exception itself is asked first, then what caused it, and so on; a slip in the handling
-    of another exception, such as a `KeyError`, is not followed to that, for it is a bug. In a
-    group one bug makes all of it a bug; else the failure counts that would come again, then the
-    one with the longest wait, then the first. Cancellations count where nothing else is there.
+    The exception itself is read first, then its cause, and so on. A slip while another exception
+    was handled, such as a `KeyError`, is a bug, and is not followed to the other exception. One bug
+    in a group makes the whole group a bug. Otherwise a failure that would come again counts first,
+    then the longest wait, then the first in the group; cancellations count only if alone.
 
     Returns:
-        `FailureKind.UNKNOWN` without a status for what looks like nothing that a provider or a
-        network does. What looks like a key is not repeated, whoever said it.
+        `FailureKind.UNKNOWN` without a status if no provider and no network does this. What looks
+        like a key is redacted.
 
     Args:
-        route: Whose facts to read an answer by; None tells the provider from the SDK, if it can.
-        provider: The same, with what the configuration says of it; None looks the route's up.
-        now: Epoch seconds, which an HTTP date without an own ``date`` is counted from.
+        route: The route that was called; None: the provider is recognised by the SDK, if possible.
+        provider: The provider of the route with its configured facts; None: looked up by the route.
+        now: Epoch seconds; an HTTP date is counted from it if the response has no ``date``.
     """
     context = CallContext(route=route, provider=provider, now=now)
-    failure, is_own = _name(error, context, set())
+    failure, is_own = _failure_and_origin(error, context, set())
     failure.route = failure.route or route
     failure.redact(masked)
     if not is_own:
@@ -57,31 +57,33 @@ def classify_exception(
     return failure
 
 
-def _name(error: BaseException, context: CallContext, seen: set[int]) -> tuple[Failure, bool]:
-    """Name the failure behind *error*, and say whether it is one of ours."""
+def _failure_and_origin(
+    error: BaseException, context: CallContext, seen: set[int]
+) -> tuple[Failure, bool]:
+    """Return the failure behind *error*, and whether it comes from a `ProviderError` of ours."""
     links: list[BaseException] = []
     for link in _chain(error, seen):
         links.append(link)
         if isinstance(link, ProviderError):
             return link.failure, True
         if isinstance(link, BaseExceptionGroup):
-            return _grouped(link, context, seen)
+            return _failure_of_group(link, context, seen)
         if _is_translated(link):
             continue
-        failure = exception_response.read(link, context) or _broken(link)
+        failure = exception_response.read(link, context) or _transport_failure(link)
         if failure is not None:
-            return _refined(failure, links), False
+            return _with_sdk_meaning(failure, links), False
     for link in reversed(links):
-        failure = _translated(link, context)
+        failure = _sdk_failure(link, context)
         if failure is not None:
             if any(is_named(link, "MidStreamFallbackError") for link in links):
                 _move_into_stream(failure)
-            return _refined(failure, links), False
-    return Failure(kind=FailureKind.UNKNOWN, message=worded(error)), False
+            return _with_sdk_meaning(failure, links), False
+    return Failure(kind=FailureKind.UNKNOWN, message=describe(error)), False
 
 
 def _chain(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
-    """Go from *error* to its causes; each once, and not for ever."""
+    """Return *error* and its causes; each only once, and at most 16."""
     waiting = [error]
     while waiting and len(seen) < _DEEPEST:
         link = waiting.pop(0)
@@ -102,29 +104,33 @@ def _is_slip(error: BaseException) -> bool:
     return type(error).__module__ == "builtins" and isinstance(error, exception_names.BUGS)
 
 
-def _grouped(
+def _failure_of_group(
     group: BaseExceptionGroup[BaseException],
     context: CallContext,
     seen: set[int],
 ) -> tuple[Failure, bool]:
-    """Choose the failure in *group* that counts."""
-    named = [_name(leaf, context, set(seen)) for leaf in group.exceptions]
-    for failure, is_own in named:
+    """Return the failure in *group* that counts."""
+    failures_and_origins = [
+        _failure_and_origin(leaf, context, set(seen)) for leaf in group.exceptions
+    ]
+    for failure, is_own in failures_and_origins:
         if failure.kind is FailureKind.UNKNOWN and failure.status is None:
             return failure, is_own
-    failed = [each for each in named if each[0].kind is not FailureKind.CANCELLED]
-    return max(failed or named, key=lambda each: _weight(each[0]))
+    failed = [each for each in failures_and_origins if each[0].kind is not FailureKind.CANCELLED]
+    return max(failed or failures_and_origins, key=lambda each: _weight(each[0]))
 
 
 def _weight(failure: Failure) -> tuple[bool, float]:
-    return failure.kind not in exception_names.PASSING, failure.retry_after or 0.0
+    return failure.kind not in exception_names.TEMPORARY, failure.retry_after or 0.0
 
 
-def _refined(failure: Failure, links: list[BaseException]) -> Failure:
-    """Add to *failure* what the SDK knew when it wrapped the exception that tells of it."""
+def _with_sdk_meaning(failure: Failure, links: list[BaseException]) -> Failure:
+    """Return *failure* with what the SDK knew when it wrapped the exception."""
     meanings = [meaning for link in links if (meaning := _meaning(link)) is not None]
     if failure.kind is FailureKind.BAD_REQUEST:
-        kinds = (meaning.kind for meaning in meanings if meaning.kind in exception_names.REFINED)
+        kinds = (
+            meaning.kind for meaning in meanings if meaning.kind in exception_names.KNOWN_TO_SDKS
+        )
         failure.kind = next(kinds, failure.kind)
     if any(peek(link, "in_stream") is True for link in links):
         _move_into_stream(failure)
@@ -132,7 +138,7 @@ def _refined(failure: Failure, links: list[BaseException]) -> Failure:
 
 
 def _move_into_stream(failure: Failure) -> None:
-    """Say of a *failure* what our client says where an answer had begun."""
+    """Change *failure* to what our client reports after an answer has begun."""
     if failure.stage is Stage.RESPONSE:
         failure.stage = Stage.STREAM
     if failure.kind is FailureKind.NETWORK:
@@ -140,20 +146,20 @@ def _move_into_stream(failure: Failure) -> None:
 
 
 def _is_translated(error: BaseException) -> bool:
-    """Say whether *error* is a translation, which may say less than what it was made from."""
+    """True if *error* is a translation, which may say less than the original exception."""
     is_original = exception_names.TRANSPORTS.intersection(roots_of(error))
     root = type(error).__module__.partition(".")[0]
     return root == exception_names.TRANSLATOR and not is_original
 
 
-def _translated(error: BaseException, context: CallContext) -> Failure | None:
-    """Read what an SDK alone says, by the name of its exception and then by its status."""
+def _sdk_failure(error: BaseException, context: CallContext) -> Failure | None:
+    """Return the failure that only an SDK's exception shows: by its response or its name."""
     meaning = _meaning(error)
     is_lost = meaning is not None and meaning.kind in {FailureKind.TIMEOUT, FailureKind.NETWORK}
     failure = None if is_lost else exception_response.read(error, context)
     if failure is not None or meaning is None:
         return failure
-    return _meant(error, meaning)
+    return _failure_of_name(error, meaning)
 
 
 def _meaning(error: BaseException) -> NameMeaning | None:
@@ -163,42 +169,44 @@ def _meaning(error: BaseException) -> NameMeaning | None:
     return next((known[name] for name in _names(error) if name in known), None)
 
 
-def _meant(error: BaseException, meaning: NameMeaning) -> Failure:
-    return Failure(kind=meaning.kind, message=worded(error), code=meaning.code, stage=meaning.stage)
+def _failure_of_name(error: BaseException, meaning: NameMeaning) -> Failure:
+    return Failure(
+        kind=meaning.kind, message=describe(error), code=meaning.code, stage=meaning.stage
+    )
 
 
-def _broken(error: BaseException) -> Failure | None:
-    """Name what the transport or the system says."""
+def _transport_failure(error: BaseException) -> Failure | None:
+    """Return the failure that a transport or the system reports; None: it reports none."""
     names = _names(error)
     if exception_names.CANCELLED.intersection(names):
         return Failure(kind=FailureKind.CANCELLED, message="cancelled")
     if exception_names.TRANSPORTS.intersection(roots_of(error)):
         known = exception_names.BY_TRANSPORT
         meaning = next((known[name] for name in names if name in known), None)
-        return None if meaning is None else _transported(error, meaning)
+        return None if meaning is None else _failure_of_transport(error, meaning)
     if isinstance(error, TimeoutError):
-        return _transported(error, NameMeaning(FailureKind.TIMEOUT))
-    if _passes(error, exception_names.EVENT_READERS):
-        return _meant(error, exception_names.UNREADABLE)
+        return _failure_of_transport(error, NameMeaning(FailureKind.TIMEOUT))
+    if _passed_through(error, exception_names.EVENT_READERS):
+        return _failure_of_name(error, exception_names.UNREADABLE)
     code = _code(error)
     is_network = isinstance(error, OSError) and error.errno in exception_names.NETWORK_NUMBERS
     if code is None and not is_network:
         return None
     stage = Stage.RESPONSE if code == "reset" else Stage.CONNECT
-    return Failure(kind=FailureKind.NETWORK, message=worded(error), code=code, stage=stage)
+    return Failure(kind=FailureKind.NETWORK, message=describe(error), code=code, stage=stage)
 
 
-def _transported(error: BaseException, meaning: NameMeaning) -> Failure:
-    failure = _meant(error, meaning)
+def _failure_of_transport(error: BaseException, meaning: NameMeaning) -> Failure:
+    failure = _failure_of_name(error, meaning)
     if failure.kind is FailureKind.NETWORK:
         failure.code = _system_code(error) or failure.code
-    if failure.stage is Stage.RESPONSE and _passes(error, exception_names.BODY_READERS):
+    if failure.stage is Stage.RESPONSE and _passed_through(error, exception_names.BODY_READERS):
         _move_into_stream(failure)
     return failure
 
 
-def _passes(error: BaseException, functions: tuple[tuple[str, str], ...]) -> bool:
-    """Say whether *error* came up through one of *functions*, whichever library copied it."""
+def _passed_through(error: BaseException, functions: tuple[tuple[str, str], ...]) -> bool:
+    """True if *error* came up through one of *functions*, in any library that copied it."""
     trace = error.__traceback__
     while trace is not None:
         code, module = trace.tb_frame.f_code, str(trace.tb_frame.f_globals.get("__name__"))
@@ -210,10 +218,10 @@ def _passes(error: BaseException, functions: tuple[tuple[str, str], ...]) -> boo
 
 
 def _system_code(error: BaseException) -> str | None:
-    """Return why the connection of a transport's *error* failed, as the system says it.
+    """Return the system's reason for a transport's *error*; None: there is none.
 
-    httpcore hides the system's error, which alone tells a refusal from a missing host, behind
-    ``from None``. What else hides there is the error of an earlier attempt, and not followed.
+    Only the system's error tells a refused connection from a missing host, and httpcore hides it
+    behind ``from None``. Other hidden errors belong to an earlier attempt and are not followed.
     """
     waiting = [error]
     for _ in range(_DEEPEST):

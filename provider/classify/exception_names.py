@@ -1,4 +1,4 @@
-"""What the exceptions of other libraries are called, and what each name means."""
+"""The names of other libraries' exceptions, and the failure that each name means."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NameMeaning(NamedTuple):
-    """What the name of a class says went wrong."""
+    """The failure that the name of a class means."""
 
     kind: FailureKind
     code: str | None = None
@@ -22,14 +22,14 @@ class NameMeaning(NamedTuple):
 _K, _S = FailureKind, Stage
 
 TRANSPORTS = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp"})
-"""The packages whose exceptions say what broke on the way."""
+"""The packages with exceptions for a broken connection."""
 
 # Source: the exception hierarchies of httpx 0.28, httpx2 2.16 and aiohttp 3.14, read on 2026-11-29.
 BY_TRANSPORT: Mapping[str, NameMeaning] = {
     "ConnectTimeout": NameMeaning(_K.TIMEOUT, stage=_S.CONNECT),
     "ReadTimeout": NameMeaning(_K.TIMEOUT),
     "WriteTimeout": NameMeaning(_K.TIMEOUT),
-    # Our own pool is full; no provider is to blame.
+    # Our own pool is full, which is not the provider's fault.
     "PoolTimeout": NameMeaning(_K.UNKNOWN, "pool_timeout", _S.CONNECT),
     "ConnectError": NameMeaning(_K.NETWORK, stage=_S.CONNECT),
     "ProxyError": NameMeaning(_K.NETWORK, stage=_S.CONNECT),
@@ -59,13 +59,14 @@ BODY_READERS = (
     ("httpx2._models", "Response.iter_raw"),
     ("aiohttp.streams", "StreamReader."),
 )
-"""Through one of them comes what breaks the body: nothing else tells it from a break before."""
+"""An error while the body is read comes through one of them; nothing else shows this."""
 
 EVENT_READERS = (("._streaming", "ServerSentEvent.json"),)
-"""Through it comes the `ValueError` of an event that is not JSON, in every SDK of OpenAI's kin."""
+"""The `ValueError` of an event that is not JSON comes through it, in all SDKs generated like
+OpenAI's."""
 
 UNREADABLE = NameMeaning(_K.SERVER_ERROR, stage=_S.STREAM)
-"""The answer is not what the SDK knows, or no JSON."""
+"""The response is not JSON, or has a shape that the SDK does not know."""
 
 PROVIDER_OF_SDK: Mapping[str, str] = {
     "anthropic": "anthropic",
@@ -79,11 +80,11 @@ PROVIDER_OF_SDK: Mapping[str, str] = {
 SDKS = frozenset({*PROVIDER_OF_SDK, "litellm", "pydantic_ai"})
 
 TRANSLATOR = "litellm"
-"""Puts a status of its own on everything, also on a refused connection, and so counts last."""
+"""It puts its own status on everything, even on a refused connection, and so counts last."""
 
 # Source: the exceptions of openai 3.57, anthropic 2.14, mistralai 3.7, google-genai 2.34, litellm
-# 1.110 and pydantic-ai 2.68, read on 2026-11-29. They count where nothing below them on the chain
-# of causes tells more.
+# 1.110 and pydantic-ai 2.68, read on 2026-11-29. They count if no cause below them says
+# more.
 BY_SDK: Mapping[str, NameMeaning] = {
     "APITimeoutError": NameMeaning(_K.TIMEOUT),  # litellm's Timeout is one
     "APIConnectionError": NameMeaning(_K.NETWORK),
@@ -107,14 +108,14 @@ BY_SDK: Mapping[str, NameMeaning] = {
     "ModelRateLimitError": NameMeaning(_K.RATE_LIMIT),
     "ModelUnavailableError": NameMeaning(_K.OVERLOADED),
     "ModelServerError": NameMeaning(_K.SERVER_ERROR),
-    # The answer reached the limit that the agent set: no provider is to blame.
+    # The answer reached the limit that the agent set, which is not the provider's fault.
     "OutputTokenLimitExceeded": NameMeaning(_K.UNKNOWN, "max_tokens", _S.END),
-    # A whole answer with nothing in it that can be used.
+    # A whole answer without usable content.
     "UnexpectedModelBehavior": NameMeaning(_K.EMPTY_RESPONSE, stage=_S.END),
 }
 
-REFINED = frozenset({_K.CONTEXT_OVERFLOW, _K.CONTENT_FILTER, _K.QUOTA})
-"""What an SDK may know of a request that was refused with a plain 400."""
+KNOWN_TO_SDKS = frozenset({_K.CONTEXT_OVERFLOW, _K.CONTENT_FILTER, _K.QUOTA})
+"""Kinds that an SDK can recognise in a plain 400."""
 
 SYSTEM: Mapping[str, str] = {
     "ConnectionRefusedError": "refused",
@@ -124,7 +125,7 @@ SYSTEM: Mapping[str, str] = {
     "ConnectionAbortedError": "reset",
     "BrokenPipeError": "reset",
 }
-"""The system's own errors, which say why a connection failed."""
+"""The system's own errors: why a connection failed."""
 
 SYSTEM_NUMBERS: Mapping[int, str] = {
     errno.ECONNREFUSED: "refused",
@@ -154,12 +155,12 @@ BUGS = (
     SyntaxError,
     TypeError,
 )
-"""Raised while another exception was handled, one of these is a slip in the handling."""
+"""If one of these is raised while another exception is handled, the handling has a bug."""
 
-PASSING = frozenset(
+TEMPORARY = frozenset(
     {
         *(_K.RATE_LIMIT, _K.OVERLOADED, _K.SERVER_ERROR, _K.TIMEOUT, _K.NETWORK),
         *(_K.TRUNCATED, _K.EMPTY_RESPONSE, _K.TOOL_CALL_MALFORMED),
     }
 )
-"""What may be over when the same is asked again."""
+"""Kinds that may not happen again when the same request is repeated."""

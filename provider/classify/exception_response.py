@@ -1,7 +1,7 @@
-"""The answer that hangs on an exception of another library, to a `Failure`.
+"""The classification of a response that another library's exception holds.
 
-An SDK may keep the response, or only what it has parsed of it, under names of its own; inside a
-stream it raises what it found with the status of the answer, which was 200, or with none.
+An SDK keeps the response, or only the parsed body, under names of its own. For an error inside a
+stream it raises an exception with the status of the response, which was 200, or without a status.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
-    """What is known of the call that failed.
+    """What the caller knows about the call that failed.
 
     Args:
-        route: Whose facts to read an answer by; None tells the provider from the SDK, if it can.
-        provider: The same, with what the configuration says of it; None looks the route's up.
-        now: Epoch seconds, which an HTTP date without an own ``date`` is counted from.
+        route: The route that was called; None: the provider is recognised by the SDK, if possible.
+        provider: The provider of the route with its configured facts; None: looked up by the route.
+        now: Epoch seconds; an HTTP date is counted from it if the response has no ``date``.
     """
 
     route: Route | None = None
@@ -41,48 +41,51 @@ class CallContext:
 
 
 def read(error: BaseException, context: CallContext) -> Failure | None:
-    """Name the failure that the answer on *error* tells of; None where there is no such answer."""
+    """Return the failure that the response on *error* reports; None: it holds no such response."""
     response = peek(error, "response")
     status = _status(error, response)
     if status is None:
-        return _told(error, context)
+        return _read_stream_error(error, context)
     body = _body(error, response)
-    provider, wire = _speaker(error, context, body)
+    provider, wire = _provider_and_wire(error, context, body)
     headers = _headers(error, response)
     failure = classify_response(
         status, headers, body, provider=provider, wire=wire, route=context.route, now=context.now
     )
     if not body:
-        failure.message = worded(error)
+        failure.message = describe(error)
     if _is_success(response):
         failure.stage = Stage.STREAM
     _complete(failure, error)
     return failure
 
 
-def _told(error: BaseException, context: CallContext) -> Failure | None:
-    """Read the error object that an SDK found inside a stream, whose own status was 200."""
+def _read_stream_error(error: BaseException, context: CallContext) -> Failure | None:
+    """Return the failure of an error object that an SDK found inside a stream."""
     value = _parsed(peek(error, "body"))
     if not (value.get("error") or value.get("message")):
-        value = mapping(value.get("data"))  # as an SDK that is generated wraps an event
+        value = mapping(value.get("data"))  # generated SDKs wrap an event so
         if not has_error_object(value):
             return None
-    provider, wire = _speaker(error, context, _written(value))
+    provider, wire = _provider_and_wire(error, context, _to_json(value))
     failure = classify_error_object(value, provider=provider, wire=wire, route=context.route)
     _complete(failure, error)
     return failure
 
 
 def _complete(failure: Failure, error: BaseException) -> None:
-    """Add what the SDK has read from the answer already."""
-    seconds, named = peek(error, "retry_after"), peek(error, "request_id")
+    """Add to *failure* what the SDK has parsed from the response."""
+    seconds, request_id = peek(error, "retry_after"), peek(error, "request_id")
     if failure.retry_after is None and isinstance(seconds, int | float) and 0 < seconds < math.inf:
         failure.retry_after = float(seconds)
-    failure.request_id = failure.request_id or (named if isinstance(named, str) else None)
+    failure.request_id = failure.request_id or (request_id if isinstance(request_id, str) else None)
 
 
 def _status(error: BaseException, response: object) -> int | None:
-    """Return the status of the answer; some SDKs call it a code, and aiohttp warns if asked so."""
+    """Return the status of the response; None: it has none.
+
+    Some SDKs call it a code; it is read last, because aiohttp warns about that name.
+    """
     for owner, name in (
         (error, "status_code"),
         (response, "status_code"),
@@ -92,7 +95,7 @@ def _status(error: BaseException, response: object) -> int | None:
     ):
         value = peek(owner, name)
         if _is_status(value):
-            # aiohttp puts a 400 of its own on an answer that it cannot read.
+            # aiohttp puts its own 400 on a response that it cannot read.
             is_made_up = is_named(error, "HttpProcessingError") or (
                 is_named(error.__cause__, "HttpProcessingError")
             )
@@ -105,7 +108,7 @@ def _is_status(value: object) -> TypeGuard[int]:
 
 
 def _is_success(response: object) -> bool:
-    """Say whether the answer itself began well, so that the error stood inside it."""
+    """True if the response itself was a success, so that the error came inside it."""
     statuses = (peek(response, "status_code"), peek(response, "status"))
     return any(isinstance(status, int) and 200 <= status < 300 for status in statuses)
 
@@ -119,7 +122,7 @@ def _headers(*owners: object) -> dict[str, str]:
 
 
 def _body(error: BaseException, response: object) -> bytes:
-    """Return the answer's body as it came; an SDK may keep only what it has parsed."""
+    """Return the response's body, written again if the SDK keeps only the parsed form."""
     for value in (
         peek(response, "content"),
         peek(error, "body"),
@@ -129,7 +132,7 @@ def _body(error: BaseException, response: object) -> bytes:
         if isinstance(value, bytes | str) and value:
             return value if isinstance(value, bytes) else value.encode("utf-8", "replace")
         if isinstance(value, Mapping | list) and value:
-            return _written(value)
+            return _to_json(value)
     return b""
 
 
@@ -140,16 +143,16 @@ def _parsed(body: object) -> Mapping[str, object]:
     return body if isinstance(body, Mapping) else {}
 
 
-def _written(value: object) -> bytes:
+def _to_json(value: object) -> bytes:
     with suppress(Exception):
         return write_json(value)
     return b""
 
 
-def _speaker(
+def _provider_and_wire(
     error: BaseException, context: CallContext, body: bytes
 ) -> tuple[Provider | str, Wire]:
-    """Tell whose answer it is: the route's provider, or else that of the SDK."""
+    """Return the provider that answered, and its wire: by the route, or else by the SDK."""
     if context.provider is not None:
         return context.provider, context.provider.wire
     name = context.route.provider if context.route is not None else ""
@@ -170,21 +173,21 @@ def roots_of(error: BaseException) -> list[str]:
 
 
 def is_named(error: object, name: str) -> bool:
-    """Say whether the class of *error*, or one of its parents, is called *name*."""
+    """True if the class of *error*, or one of its parents, is called *name*."""
     return name in (cls.__name__ for cls in type(error).__mro__)
 
 
 def peek(owner: object, name: str) -> object:
-    """Return an attribute; None where there is none, or where reading it fails."""
+    """Return the attribute *name* of *owner*; None: there is none, or reading it fails."""
     with suppress(Exception):
         return getattr(owner, name, None)
     return None
 
 
-def worded(error: BaseException) -> str:
-    """Say in one line what *error* is; its own words may fail it."""
-    said = ""
+def describe(error: BaseException) -> str:
+    """Return *error* in one line, even if its own text cannot be read."""
+    text = ""
     with suppress(Exception):
-        said = shorten(str(error))
+        text = shorten(str(error))
     name = type(error).__name__
-    return f"{name}: {said}" if said else name
+    return f"{name}: {text}" if text else name

@@ -1,9 +1,9 @@
-"""What providers say when something went wrong: how a fact is written, and how it is looked up.
+"""Looking up facts: in which order they are read, and the meaning of a status or stop reason.
 
-The facts themselves stand in tables, one for a wire or for a provider, in the files ``fact_*.py``.
-A table is read section by section, in the order of its fields, so that money is told from a rate
-limit and an overflow from a bad request. Types and codes decide; a text pattern stands only
-where there is none, is anchored, and reads a bounded prefix.
+The tables of facts are in `facts/`, one for each wire or provider. A table is read section by
+section, in the order of its fields, so that a quota is not taken for a rate limit, or an overflow
+for a bad request. Types and codes decide. A text pattern is used only if there is no type or code;
+it is anchored, and reads a bounded prefix.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BY_STATUS: Mapping[int, FailureKind] = MappingProxyType(
         413: _K.REQUEST_TOO_LARGE,
         425: _K.SERVER_ERROR,
         429: _K.RATE_LIMIT,
-        499: _K.SERVER_ERROR,  # it took us for gone, and we were not
+        499: _K.SERVER_ERROR,  # the server believes that we hung up
         503: _K.OVERLOADED,
         504: _K.TIMEOUT,
         522: _K.TIMEOUT,
@@ -52,14 +52,14 @@ _BY_STATUS: Mapping[int, FailureKind] = MappingProxyType(
 
 
 def own_facts(provider: Provider | str) -> tuple[Fact, ...]:
-    """Return what the configuration says of the failures of *provider*."""
+    """Return the configuration's facts about *provider*."""
     return () if isinstance(provider, str) else provider.failures
 
 
 def facts_in_order(
     *readings: Reading,
 ) -> Iterator[tuple[Fact, Report]]:
-    """Go through the facts section by section: in each first those that read no text."""
+    """Return all facts section by section; in each, facts without a text pattern first."""
     for section in _SECTIONS:
         for reads_text in (False, True):
             for report, tables in readings:
@@ -70,7 +70,7 @@ def facts_in_order(
 
 
 def kind_of_status(status: int | None, tables: tuple[Facts, ...] = ()) -> FailureKind:
-    """Return what *status* means where nothing else decides."""
+    """Return the kind of *status*, which counts if nothing else decides."""
     if status is None:
         return FailureKind.UNKNOWN
     for table in tables:
@@ -84,7 +84,7 @@ def kind_of_status(status: int | None, tables: tuple[Facts, ...] = ()) -> Failur
 
 
 def kind_of_stop(stop: str | None, *, provider: Provider | str, wire: Wire) -> FailureKind | None:
-    """Return the failure that the word *stop* means; None where it is an end like any other."""
+    """Return the failure that the stop reason *stop* means; None: it is a normal end."""
     if stop is None:
         return None
     stops = (table.stops.get(stop) for table in tables_of(provider, wire))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _HOSTS_OF_CLAUDE = frozenset({"azure", "google", "google vertex", "amazon bedrock"})
 """Upstreams that also host Claude and pass on Anthropic's errors unchanged."""
 
-# The names by which aggregators call the provider behind them.
+# The names that aggregators use for the providers behind them.
 _UPSTREAM: Mapping[str, str] = MappingProxyType(
     {
         "azure": "openai",
@@ -37,11 +37,10 @@ _UPSTREAM: Mapping[str, str] = MappingProxyType(
 
 
 def tables_of(provider: Provider | str, wire: Wire) -> tuple[Facts, ...]:
-    """Return what is known of *provider*, and then of its *wire*.
+    """Return the table of *provider*, then the table of its *wire*.
 
     Args:
-        provider: One whose name is not known is looked up by the address of its API. Its name
-            alone will do.
+        provider: A provider, or its name. An unknown name is looked up by the address of its API.
     """
     if isinstance(provider, str):
         return _tables(vendor_named(provider) or provider, wire)
@@ -49,7 +48,7 @@ def tables_of(provider: Provider | str, wire: Wire) -> tuple[Facts, ...]:
 
 
 def tables_of_upstream(name: str, wire: Wire) -> tuple[Facts, ...]:
-    """Return what is known of the provider that an aggregator calls *name*."""
+    """Return the tables of the provider that an aggregator calls *name*."""
     plain = name.casefold().strip()
     tables = _tables(_UPSTREAM.get(plain, plain), wire)
     return (*tables, _anthropic()) if plain in _HOSTS_OF_CLAUDE else tables

@@ -1,4 +1,4 @@
-"""The headers that say when a limit starts afresh, of which only one tells how long to wait.
+"""The reset headers of rate limits: the one among them that says how long to wait.
 
 Source: the rate limit pages of platform.claude.com, platform.openai.com, console.groq.com,
 inference-docs.cerebras.ai and openrouter.ai, and github.com/openai/codex (rate limit snapshot),
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _FAMILIES = ("ratelimit", "rate-limit", "anthropic-priority", "x-codex-")
-_UNKNOWN = 1.0  # share of a limit that is taken to be left where nobody says
+_UNKNOWN = 1.0  # assumed share that is left of a limit, if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """When one limit starts afresh: in *seconds*, or at an instant.
+    """When one limit resets: in *seconds*, or at an instant.
 
     Args:
-        left: Share of the limit that is left, from 0 to 1; None where nobody says.
+        left: Share of the limit that is left, from 0 to 1; None: unknown.
     """
 
     seconds: float | None
@@ -34,15 +34,15 @@ class Reset:
 
 
 def governing_reset(headers: Mapping[str, str], *, exhausted_only: bool = False) -> Reset | None:
-    """Return the reset to wait for, out of all that *headers* name; None where there is none.
+    """Return the reset in *headers* to wait for; None: there is none.
 
-    That is the last one of the limits that are exhausted. Where none is, it is the limit of
-    which the smallest share is left, and where nobody says what is left, the first to reset.
+    This is the last reset of all exhausted limits. If none is exhausted, it is the limit with the
+    smallest share left; if no share is known, the first to reset.
 
     Args:
         headers: With names in lower case.
-        exhausted_only: Where none is exhausted, take only one that is alone and of which nobody
-            says what is left.
+        exhausted_only: If no limit is exhausted, return a reset only if it is the only one and its
+            share is unknown.
     """
     sent_at = http_date(headers.get("date"))
     resets = [reset for reset in _resets(headers) if _wait(reset, sent_at) > 0]
@@ -59,7 +59,7 @@ def _share(reset: Reset) -> float:
 
 
 def _wait(reset: Reset, sent_at: datetime | None) -> float:
-    """Return the seconds until *reset*, for comparing; without a date instants come last."""
+    """Return the seconds until *reset*, for comparison; without a date, instants come last."""
     if reset.seconds is not None:
         return reset.seconds
     at = reset.at or datetime.fromtimestamp(0, UTC)
@@ -78,7 +78,7 @@ def _resets(headers: Mapping[str, str]) -> Iterator[Reset]:
 
 
 def _left(name: str, headers: Mapping[str, str]) -> float | None:
-    """Return the share that is left of the limit whose reset is called *name*."""
+    """Return the share that is left of the limit with the reset header *name*."""
     status = headers.get(name.replace("reset", "status"))
     if status is not None:
         return 0.0 if status.strip().lower() == "rejected" else 1.0

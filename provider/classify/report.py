@@ -1,7 +1,7 @@
-"""What an error object says, laid out flat, whatever its shape: one report for each body in it.
+"""Reports: error objects of any shape as flat words, one report for each body.
 
-An aggregator packs the body of the provider behind it into a string of its own; so do gateways
-that put all they got into ``message``. Such a body is a report of its own.
+An aggregator packs the body of the provider behind it into a string, and some gateways put a whole
+body into ``message``. Such an inner body becomes a report of its own.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _CODES = ("code", "error_code", "error_type", "provider_code", "type", "reason", "rpc")
 _DEEPEST = 4  # bodies inside bodies
 _EMBEDDED = 65_536  # characters of a string that are read as a body
-# What gateways and SDKs put before a body: their own name for it. Other JSON in a message may be
-# anything, such as the arguments of a tool.
+# What gateways and SDKs put before a body. Other JSON in a message can be anything, such as the
+# arguments of a tool.
 _WRAPPING = (
     r"(?:[\w.]{1,60}(?:Error|Exception)[ :-]{1,4}|Error code: \d{3} - |got status: [\w ]{1,60}\. "
     r"|\[?\d{3}\]?:? |b['\"]|\s){0,6}(?=[{\[])"
@@ -43,17 +43,19 @@ _WAITS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What one body says.
+    """The words of one body.
 
     Args:
+        message: The human-readable message.
         words: Its types, codes and the like, by name: ``type``, ``code``, ``param``, ``form``;
             ``error_code`` (Anthropic's details); ``error_type``, ``provider_code``,
             ``provider_name``, ``limit_source``, ``moderation`` (OpenRouter); ``reason`` (of
-            both it and Google); ``rpc``, ``quota_id``, ``quota_value`` (Google); ``any`` for
-            every word that could be called a code.
-        status: The HTTP status that it names itself.
-        hints: What it says of waiting: headers that it repeats, by their names, and ``delay``,
+            OpenRouter and Google); ``rpc``, ``quota_id``, ``quota_value`` (Google); ``any`` for
+            every word that is a kind of code.
+        status: The HTTP status that the body itself names; None: it names none.
+        hints: How long to wait: headers that the body repeats, by name, and ``delay``,
             ``resets-in`` and ``resets-at``.
+        request_id: The provider's id of the request; empty: not named.
     """
 
     message: str = ""
@@ -63,25 +65,25 @@ class Report:
     request_id: str = ""
 
     def word(self, name: str) -> str:
-        """Return the first word it has under *name*; empty where there is none."""
+        """Return the first word under *name*; empty: there is none."""
         return next(iter(self.words.get(name, ())), "")
 
     def with_code(self, name: str, word: str) -> Report:
-        """Return it with one more word."""
+        """Return this report with one more word under *name*."""
         return replace(self, words={**self.words, name: (*self.words.get(name, ()), word)})
 
 
 def read_body(body: bytes) -> tuple[object, str]:
-    """Return the JSON in *body*, whatever its type says it is, and its form.
+    """Return the JSON in *body* and the body's form, whatever its content type is.
 
-    The form is ``json``, ``html``, ``text``, ``binary`` or ``empty``. JSON that was cut off is
-    read as far as it goes; of events the first with data counts. What is text is a string.
+    The form is ``json``, ``html``, ``text``, ``binary`` or ``empty``. JSON that was cut is read as
+    far as possible; of several events the first with data counts. Text is returned as a string.
     """
     body = body.removeprefix(_BOM).strip()
     if not body:
         return None, "empty"
     try:
-        return _unquoted(read_json(body)), "json"
+        return _parsed_again(read_json(body)), "json"
     except ValueError:
         pass
     if body.startswith((b"data:", b"event:", b":")):
@@ -100,7 +102,7 @@ def read_body(body: bytes) -> tuple[object, str]:
 def read_reports(
     value: object, *, form: str = "json", headers: Mapping[str, str] | None = None
 ) -> list[Report]:
-    """Lay out *value* and, after it, every body that it holds in a string."""
+    """Return the report of *value*, then one of each body that it holds in a string."""
     reports = [_read(value, form, headers or {})]
     inner = next(_inner_bodies(value), None)
     while inner is not None and len(reports) < _DEEPEST:
@@ -113,7 +115,7 @@ def read_reports(
 
 
 def find_error(value: object) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Return the outermost object of *value*, and in it the one that tells of the error."""
+    """Return the outermost object of *value*, and the object in it that describes the error."""
     items = [mapping(item) for item in value] if isinstance(value, list) else [mapping(value)]
     top = next((item for item in items if item.get("error")), items[0] if items else {})
     error = mapping(top.get("response")) or top
@@ -136,12 +138,12 @@ def _read(value: object, form: str, headers: Mapping[str, str]) -> Report:
         return Report(message=value, words=_words({}, {}, form, headers))
     top, error = find_error(value)
     base = mapping(top.get("base_resp"))
-    said = (
+    texts = (
         error.get("message"), error.get("msg"), error.get("detail"), error.get("error"),
         base.get("status_msg"), top.get("message"), top.get("detail"),
     )  # fmt: skip
     return Report(
-        message=next((text for text in map(_said, said) if text), ""),
+        message=next((text for text in map(_message_text, texts) if text), ""),
         words=_words(top, error, form, headers),
         status=_status(top, error),
         hints=_hints(top, error),
@@ -156,7 +158,7 @@ def _words(
     found: dict[str, list[object]] = {
         "form": [form],
         "type": [
-            *(owner.get("type") for owner in (error, top) if _is_telling(owner.get("type"))),
+            *(owner.get("type") for owner in (error, top) if _is_specific(owner.get("type"))),
             _aws_exception(error, headers),
         ],
         "code": [error.get("code"), base.get("status_code"), innermost.get("code")],
@@ -203,13 +205,13 @@ def _google_words(error: Mapping[str, Any]) -> dict[str, list[object]]:
     }
 
 
-def _is_telling(kind: object) -> bool:
-    """Say whether a type is more than the title that all errors have."""
+def _is_specific(kind: object) -> bool:
+    """True if a type is more than the title that all errors have."""
     return not isinstance(kind, str) or kind not in _TITLES
 
 
 def _status(top: Mapping[str, Any], error: Mapping[str, Any]) -> int | None:
-    """Return the HTTP status that an error names in any of the places for one."""
+    """Return the HTTP status that an error names in one of the usual places; None: none."""
     for owner in (error, top):
         for name in ("status_code", "http_code", "http_status", "statusCode", "status", "code"):
             number = _number(owner.get(name))
@@ -238,7 +240,7 @@ def _hints(top: Mapping[str, Any], error: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _inner_bodies(value: object) -> Iterator[object]:
-    """Find the bodies that stand in strings of *value*, or a text that stands for one."""
+    """Return the bodies in strings of *value*, or a text in place of one."""
     top, error = find_error(value)
     metadata = mapping(error.get("metadata"))
     raw = metadata.get("raw") or error.get("raw") or error.get("body") or top.get("body")
@@ -257,7 +259,7 @@ def _inner_bodies(value: object) -> Iterator[object]:
 
 
 def _first_object(text: str, start: int = 0) -> object:
-    """Return the object that begins at *start*, or in an array there, if it could be a body."""
+    """Return the object that begins at *start*, or in an array there; None: it is no error body."""
     start = text.find("{", start, start + 80)
     try:
         value, _ = json.JSONDecoder().raw_decode(text[:_EMBEDDED], max(start, 0))
@@ -266,8 +268,8 @@ def _first_object(text: str, start: int = 0) -> object:
     return value if _KEYS.intersection(mapping(value)) else None
 
 
-def _unquoted(value: object) -> object:
-    """Return what a JSON string holds, where that is JSON itself."""
+def _parsed_again(value: object) -> object:
+    """Return *value*, parsed again if it is a string that holds JSON."""
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         try:
             return read_json(value)
@@ -276,8 +278,8 @@ def _unquoted(value: object) -> object:
     return value
 
 
-def _said(value: object) -> str:
-    """Return the words of a message; of a list of complaints not the input that they repeat."""
+def _message_text(value: object) -> str:
+    """Return the text of a message; a list of complaints without the input that they repeat."""
     if isinstance(value, str):
         return value
     details = mapping(value).get("detail", value)
@@ -289,7 +291,7 @@ def _said(value: object) -> str:
 
 
 def _complaint(detail: Mapping[str, Any]) -> str:
-    """Say where in the request something is wrong, and what, as FastAPI's servers list it."""
+    """Return one complaint of a FastAPI server: where in the request, and what is wrong."""
     message, place = string(detail.get("msg")), detail.get("loc")
     steps = [str(step) for step in place if step != "body"] if isinstance(place, list) else []
     return f"{'.'.join(steps)}: {message}" if steps and message else message

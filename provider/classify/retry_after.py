@@ -1,4 +1,4 @@
-"""For how long a failed answer asks us to wait, or until when: headers, body, then text."""
+"""How long, or until when, a failed response asks us to wait: from headers, body, then text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .report import Report
 
 LONGEST = 86_400.0
-"""Seconds that a hint is capped at, one day: what asks for more is a mistake or a joke."""
+"""The longest wait in seconds, one day: a hint that asks for more is a mistake."""
 
 _TEXT = 4_000  # characters of a message in which a wait is looked for
 _TEMPORARY = frozenset(
@@ -31,19 +31,18 @@ _TEMPORARY = frozenset(
         FailureKind.TIMEOUT,
     }
 )
-"""What ends by itself, so that what its body and text say of waiting can be believed."""
+"""Kinds that end by themselves, so that a wait in their body or text is credible."""
 
 
 def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
-    """Return for how many seconds an answer's *headers* ask us to wait.
+    """Return the seconds that a response's *headers* ask us to wait.
 
-    None where they do not say, or say nothing usable: zero, a negative number, an instant that
-    has passed.
+    None: they do not say, or the value is zero, negative, or an instant that has passed.
 
     Args:
-        headers: With names in lower case, or a mapping that does not care.
-        now: Epoch seconds. An HTTP date is counted from the answer's own ``date``, and from
-            this where it has none.
+        headers: With names in lower case, or a mapping that ignores case.
+        now: Epoch seconds. An HTTP date is counted from the response's own ``date``, or else from
+            this.
 
     Source: the order is that of the anthropic 2.14 and openai 3.57 packages.
     """
@@ -64,14 +63,14 @@ def read_wait(
     *,
     now: float | None = None,
 ) -> tuple[float | None, datetime | None]:
-    """Return how many seconds to wait, and when a quota starts afresh; each None if nobody says.
+    """Return the seconds to wait, and when a quota resets; None for each that is unknown.
 
-    The headers that say how long come first, then the body, the text, and the resets of single
-    limits. An instant is counted from the answer's own ``date``, and is only that where there is
-    none. A short wait that a body tells next to a quota for a day is not believed.
+    Headers with a wait come first, then the body, the text, and the resets of single limits. An
+    instant becomes seconds only if the response has a ``date`` to count from. A short wait in the
+    body of an exhausted quota is ignored.
 
     Args:
-        readings: What was said, and the tables to read it by.
+        readings: The reports, and the tables to read them by.
     """
     headers = {name.lower(): value for name, value in headers.items()}
     asked = retry_after(headers, now=now)
@@ -128,11 +127,11 @@ def _midnight(
         sent_at = datetime.fromtimestamp(now, UTC)
     if zone is None or sent_at is None:
         return None
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # takes 5 ms, for the rarest of failures
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # takes 5 ms, and is rarely needed
 
     try:
         local = sent_at.astimezone(ZoneInfo(zone))
-    except ZoneInfoNotFoundError:  # a system without the table of time zones
+    except ZoneInfoNotFoundError:  # a system without a database of time zones
         return None
     tomorrow = local.date() + timedelta(days=1)
     return datetime.combine(tomorrow, clock_time(), local.tzinfo).astimezone(UTC)
@@ -177,7 +176,7 @@ def _text_instant(report: Report, tables: tuple[Facts, ...]) -> datetime | None:
 
 
 def _search(report: Report, tables: tuple[Facts, ...], group: str) -> tuple[str, int] | None:
-    """Find a wait in the text; return it and the hours that its clock is ahead of UTC."""
+    """Return a wait in the text, and the hours by which its clock is ahead of UTC."""
     for table in tables:
         for pattern in table.waits:
             if f"(?P<{group}>" in pattern:

@@ -1,4 +1,4 @@
-"""How providers write for how long, or until when: as seconds, or as an instant."""
+"""Durations and instants as providers write them."""
 
 from __future__ import annotations
 
@@ -28,25 +28,28 @@ WAIT = (
     r"|\d{1,9}(?:\.\d{1,12})? ?(?:milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?))"
     r"(?!\w|\.\d)"
 )
-"""Pattern of a duration inside a sentence, as the group ``wait``."""
+"""Pattern of a duration inside a sentence, which is the group ``wait``."""
 
 _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _PIECES = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?([a-zµ]+)", re.ASCII)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:(?:[T ]| at )(\d\d:\d\d(?::\d\d)?))?", re.ASCII)
 
-_EPOCH = 1e9  # seconds since 1970 of any reset there will be; more than any wait
+_EPOCH = 1e9  # less than the epoch seconds of any reset, and more than any wait
 _EPOCH_MS = 1e12
 _LAST_YEAR = 2100
 
 
 def number(text: str | None) -> float | None:
-    """Read a plain number that is not negative; None where it is none."""
+    """Return *text* as a plain number that is not negative; None: it is not one."""
     text = (text or "").strip()
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
 def duration(text: str) -> float | None:
-    """Read ``34.07s``, ``1m42.653s``, ``120ms``, ``2 seconds`` or a plain number, as seconds."""
+    """Return the seconds of ``34.07s``, ``1m42.653s``, ``120ms``, ``2 seconds`` or a plain number.
+
+    None: *text* is not a duration.
+    """
     plain = number(text)
     if plain is not None:
         return plain
@@ -61,7 +64,7 @@ def duration(text: str) -> float | None:
 
 
 def http_date(text: str | None) -> datetime | None:
-    """Read an HTTP date."""
+    """Return an HTTP date; None: *text* is not one."""
     from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
 
     try:
@@ -72,10 +75,12 @@ def http_date(text: str | None) -> datetime | None:
 
 
 def instant(text: str, *, utc_offset: int = 0) -> datetime | None:
-    """Read an RFC 3339 time, epoch seconds or milliseconds, or an HTTP date; None is none.
+    """Return the instant of an RFC 3339 time, epoch seconds or milliseconds, or an HTTP date.
+
+    None: *text* is none of them.
 
     Args:
-        utc_offset: Hours that a time which names no zone is ahead of UTC.
+        utc_offset: Hours by which a time without a zone is ahead of UTC.
     """
     text = text.strip()[:100]
     at = number(text)
@@ -85,10 +90,10 @@ def instant(text: str, *, utc_offset: int = 0) -> datetime | None:
     try:
         if found is not None:
             local = datetime.fromisoformat(f"{found[1]}T{found[2] or '00:00'}+00:00")
-            return _sane(local - timedelta(hours=utc_offset))
+            return _plausible(local - timedelta(hours=utc_offset))
         if _DATE.match(text):
             stamp = datetime.fromisoformat(text)
-            return _sane(stamp if stamp.tzinfo is not None else stamp.replace(tzinfo=UTC))
+            return _plausible(stamp if stamp.tzinfo is not None else stamp.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         return None
     return http_date(text)
@@ -99,12 +104,12 @@ def _of_epoch(at: float) -> datetime | None:
     if seconds < _EPOCH:
         return None
     try:
-        return _sane(datetime.fromtimestamp(seconds, UTC))
+        return _plausible(datetime.fromtimestamp(seconds, UTC))
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _sane(at: datetime) -> datetime | None:
+def _plausible(at: datetime) -> datetime | None:
     return at if at.year < _LAST_YEAR else None
 
 

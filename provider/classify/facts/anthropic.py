@@ -1,4 +1,4 @@
-"""What Anthropic says when something went wrong, and so do those who imitate its API.
+"""Facts about the errors of Anthropic, and of those who imitate its API.
 
 Source: platform.claude.com/docs/en/api/errors, docs.claude.com/en/api/messages-streaming, the
 error types of the anthropic package 2.14, and github.com/anthropics/claude-code/issues for
@@ -11,7 +11,7 @@ from ...fact import Facts, fact, facts, stands_for
 from ...failure import FailureKind as K
 
 _BAD = "invalid_request_error"
-# Where in the request it is, such as "messages.3.content.0: ".
+# The place in the request, such as "messages.3.content.0: ".
 PLACE = r"(?:(?:messages?|system|tools)\b[\w.\[\]]{0,80}: )?"
 
 REJECTED = (
@@ -23,7 +23,7 @@ REJECTED = (
     r"`tool_use` ids (?:were found without|must be unique)",
     r"each `tool_use` must have a single result",
     r"all content must be type .text. if .is_error. is true",
-    # A block of a beta that only another route asked for, such as "fallback".
+    # A block of a beta that only another route uses, such as "fallback".
     r"Input tag '\w{1,60}' found using 'type' does not match any of the expected tags",
     r"unexpected `tool_use_id`",
     r"This model does not support assistant message prefill",
@@ -32,7 +32,7 @@ REJECTED = (
     r"all messages must have non-empty content",
     r"first message must use the .user. role",
     r"roles must alternate",
-    # How DeepSeek and Moonshot ask for the thinking that they themselves sent.
+    # DeepSeek and Moonshot ask so for the thinking that they sent themselves.
     r"(?:The )?`?content\[\]\.thinking`? in the thinking mode must be passed back",
 )
 REJECTED_FIELDS = (
@@ -51,7 +51,7 @@ ANTHROPIC = Facts(
             "organization_on_hold",
         ),
         fact(K.QUOTA, type="billing_error"),
-        # Of the subscriptions that are sold with a facade: OpenCode's, Kimi's.
+        # Subscriptions that are sold with a facade: OpenCode's, Kimi's.
         fact(
             K.QUOTA,
             type="GoUsageLimitError FreeUsageLimitError usage_limit_reached "

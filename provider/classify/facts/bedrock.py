@@ -1,7 +1,7 @@
-"""What Amazon Bedrock says when something went wrong: the names of its exceptions.
+"""Facts about the errors of Amazon Bedrock: the names of its exceptions.
 
-They stand in the header ``x-amzn-errortype``, in ``__type`` of a body, or, inside a stream, as
-the key under which the message is.
+A name is in the header ``x-amzn-errortype``, in ``__type`` of the body, or, inside a stream, the
+key of the message.
 
 Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html, read on
 2026-11-29; captures bedrock_*.
@@ -29,7 +29,7 @@ BEDROCK = Facts(
         _MODEL + r"Input is too long for requested model",
         _MODEL + r"prompt is too long: \d",
         _MODEL + r"input length and `max_tokens` exceed",
-        status="400 413 none",  # never a 429, whose wording is much the same
+        status="400 413 none",  # never a 429, which has similar words
     ),
     history=facts(
         K.HISTORY_REJECTED,
@@ -53,7 +53,7 @@ BEDROCK = Facts(
             "InvalidSignatureException IncompleteSignature MissingAuthenticationTokenException",
         ),
         fact(K.NOT_FOUND, type="ResourceNotFoundException"),
-        # Both are a ValidationException, as any bad request.
+        # Both are a ValidationException, like any bad request.
         *facts(
             K.NOT_FOUND,
             r"The provided model identifier is invalid",

@@ -1,5 +1,6 @@
-"""What Groq, Cerebras, Mistral, DeepSeek and Moonshot say when something went wrong, beyond what
-all do who imitate OpenAI's API.
+"""Facts about the errors of Groq, Cerebras, Mistral, DeepSeek and Moonshot.
+
+The words that all who imitate OpenAI's API share are in `openai.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from ...failure import FailureKind as K
 from ..time_text import WAIT
 from .openai import TOO_LARGE, WAITS
 
-# A request has no such field but in the messages of its history.
+# In a request, only messages of the history have this field.
 REASONING = r"[^\n]{0,200}?\breasoning_content\b"
 
 # Source: console.groq.com/docs/errors and /rate-limits, and traffic recorded by pydantic-ai
@@ -24,7 +25,7 @@ GROQ = Facts(
             status="400 413 none",
         ),
     ),
-    # It names the message, and says what one with that role must have or must not.
+    # It names the message, and what a message of its role must or must not have.
     history=facts(
         K.HISTORY_REJECTED,
         r"'messages\.\d{1,6}' ?: for 'role:(?:assistant|tool)' the following must be satisfied",
@@ -51,7 +52,7 @@ GROQ = Facts(
 # cerebras-cloud-sdk package 1.91, read on 2026-11-29; captures cerebras_*.
 CEREBRAS = Facts(
     overflow=(
-        # A request that is too long for its front end is answered with nothing at all.
+        # Its front end answers a request that is too long with an empty body.
         fact(K.CONTEXT_OVERFLOW, status="400 413", form="empty"),
         *facts(
             K.CONTEXT_OVERFLOW,
@@ -112,7 +113,7 @@ MISTRAL = Facts(
 # Source: api-docs.deepseek.com/quick_start/error_codes and /guides/thinking_mode, read on
 # 2026-11-29; captures deepseek_*.
 DEEPSEEK = Facts(
-    # In a stream its code stands for a 400.
+    # In a stream, its code stands for a 400.
     money=facts(K.QUOTA, r"Insufficient Balance", status="400 402 none"),
     overflow=facts(
         K.CONTEXT_OVERFLOW,
@@ -127,7 +128,7 @@ DEEPSEEK = Facts(
         r"Messages with role 'tool' must be a response to",
         status="400 422 none",
     ),
-    # One code stands for every bad request, so that only the text tells these.
+    # All bad requests have one code, so that only the text shows these.
     filter=facts(K.CONTENT_FILTER, r"Content Exists Risk", status="400 none"),
     other=facts(K.NOT_FOUND, r"Model Not Exist", status="400 none"),
 )

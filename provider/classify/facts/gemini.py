@@ -1,11 +1,11 @@
-"""What Gemini says when something went wrong, in its own API and in Vertex.
+"""Facts about the errors of Gemini, in its own API and in Vertex.
 
 Source: ai.google.dev/gemini-api/docs/troubleshooting, /rate-limits and /thought-signatures,
 github.com/google-gemini/gemini-cli packages/core/src/utils/googleQuotaErrors.ts, and
 discuss.ai.google.dev/t/183654 for the depleted credits, read on 2026-11-29; captures gemini_*.
-The reasons for an end are those of the google-genai package 2.34, but for MODEL_ARMOR,
-MALFORMED_RESPONSE and MISSING_THOUGHT_SIGNATURE, which it does not know: those are named in
-ai.google.dev/api/generate-content and in Vertex's reference.
+The stop reasons are those of the google-genai package 2.34. MODEL_ARMOR, MALFORMED_RESPONSE and
+MISSING_THOUGHT_SIGNATURE are not in it, but in ai.google.dev/api/generate-content and in Vertex's
+reference.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ GEMINI = Facts(
         *facts(
             K.QUOTA,
             r"Your prepayment credits are depleted",
-            # No quota for this model at all; a limit per minute is worded the same but for the 0.
+            # No quota for this model at all; a limit per minute has the same words, but not the 0.
             r"[\s\S]{0,900}?, limit: 0(?![\d.])",
             rpc="RESOURCE_EXHAUSTED",
         ),
     ),
     overflow=(
-        # A quota with a shorter window, whatever its text says of plan, billing and tokens.
+        # A quota with a shorter window, even if its text mentions plan, billing and tokens.
         fact(K.RATE_LIMIT, rpc="RESOURCE_EXHAUSTED", quota_id=ANY),
         *facts(
             K.CONTEXT_OVERFLOW,
@@ -106,7 +106,7 @@ GEMINI = Facts(
         "UNEXPECTED_TOOL_CALL": K.TOOL_CALL_MALFORMED,
         "TOO_MANY_TOOL_CALLS": K.TOOL_CALL_MALFORMED,
         "MISSING_THOUGHT_SIGNATURE": K.HISTORY_REJECTED,
-        # Their own client asks again after these, so they are no verdict on the request.
+        # Their own client repeats the request after these, so the request is not at fault.
         "MALFORMED_RESPONSE": K.SERVER_ERROR,
         "OTHER": K.SERVER_ERROR,
         "IMAGE_OTHER": K.SERVER_ERROR,

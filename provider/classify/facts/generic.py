@@ -1,7 +1,7 @@
-"""What a server says that imitates OpenAI's API, where nobody knows whose it is.
+"""Facts about the errors of unknown servers that imitate OpenAI's API.
 
-vLLM, SGLang, llama.cpp, LM Studio, Ollama, Together, DashScope, xAI, Copilot, LiteLLM and the
-like: the one table whose wordings are those of many.
+The one table with the words of many: vLLM, SGLang, llama.cpp, LM Studio, Ollama, Together,
+DashScope, xAI, Copilot, LiteLLM and others.
 
 Source: the sources of vllm, sglang, llama.cpp and ollama on GitHub, github.com/BerriAI/litellm
 (exception mapping and issues), github.com/code-yeongyu/oh-my-openagent/issues,
@@ -23,7 +23,7 @@ from .openai import OVERFLOW, REJECTED, SUSPECTED, TOO_LARGE, WAITS
 
 _GATEWAY = r"(?:litellm\.\w{1,60}: |\w{1,60}Exception - |<400> |InternalError\.[\w.]{1,60}: ){0,4}"
 
-# These wordings are telling enough to be known after a few words of a gateway.
+# These wordings are specific enough to be recognised after a few words of a gateway.
 _REJECTED = (*REJECTED, *REJECTED_BY_GEMINI, *REJECTED_BY_BEDROCK, *REJECTED_FIELDS)
 _NET = r"(?![^\n]{0,300}(?:rate limit|too many requests|throttl))[^\n]{0,120}?"
 _TELLING = (
@@ -42,7 +42,7 @@ _TELLING = (
     r"maximum prompt length is \d{1,12} but the request contains",  # xAI
     r"exceeds the maximum allowed input length",
 )
-# And these are not: they could be a part of what is wrong with something else.
+# These are not: they could be a part of another error.
 _TOO_LONG = (
     *OVERFLOW,
     r"Please reduce the length of the messages",

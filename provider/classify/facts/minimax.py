@@ -1,4 +1,4 @@
-"""What MiniMax says when something went wrong: a code in ``base_resp``, which may come with a 200.
+"""Facts about the errors of MiniMax: a code in ``base_resp``, which can come with a 200.
 
 Source: platform.minimax.io/docs/api-reference/errorcode, and github.com/openclaw/openclaw/issues
 for the wordings, read on 2026-11-29; captures minimax_*.
@@ -24,7 +24,7 @@ MINIMAX = Facts(
     ),
     filter=(fact(K.CONTENT_FILTER, code="1026 1027"),),
     other=(
-        # Its code is 1000, for what is not known, as often as one of its own.
+        # Its code is often 1000, which means unknown.
         fact(K.OVERLOADED, type="overloaded_error"),
         fact(K.RATE_LIMIT, code="1002 1039"),
         fact(K.TIMEOUT, code="1001"),

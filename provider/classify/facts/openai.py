@@ -1,4 +1,4 @@
-"""What OpenAI says when something went wrong, and the words that all who imitate its API share.
+"""Facts about the errors of OpenAI, and the words that all who imitate its API share.
 
 Source: platform.openai.com/docs/guides/error-codes, the error types of the openai package 3.57,
 github.com/openai/codex codex-rs/codex-api/src/sse/responses.rs and api_bridge.rs, and
@@ -77,7 +77,7 @@ CHAT = Facts(
         "sensitive": K.CONTENT_FILTER,
         "error": K.SERVER_ERROR,
         "network_error": K.SERVER_ERROR,
-        "abort": K.SERVER_ERROR,  # theirs, not ours: vLLM and SGLang, when they drop a request
+        "abort": K.SERVER_ERROR,  # vLLM and SGLang, when they drop a request
         "insufficient_system_resource": K.OVERLOADED,
         "model_context_window_exceeded": K.CONTEXT_OVERFLOW,
     },
@@ -85,14 +85,14 @@ CHAT = Facts(
 
 TOO_LARGE = (
     fact(K.REQUEST_TOO_LARGE, text=r"Request too large for "),
-    # It asks for more than the limit allows at all, so that no wait helps.
+    # It asks for more than the whole limit, so that no wait helps.
     fact(
         K.REQUEST_TOO_LARGE,
         text=r"(?:Rate limit reached|Request too large) for [^:]{0,300}: "
         r"Limit (?P<limit>\d{1,15}), (?:Used ~?\d{1,15}, )?Requested ~?(?P<asked>\d{1,15})",
     ),
 )
-"""A ceiling for a single request, which OpenAI and Groq word as a rate limit."""
+"""A limit for a single request, which OpenAI and Groq report like a rate limit."""
 
 OVERFLOW = (
     r"This model's maximum context length is \d",

@@ -1,6 +1,6 @@
-"""What OpenRouter says when something went wrong.
+"""Facts about the errors of OpenRouter.
 
-Its own word for it comes first; what the provider behind it said is a body inside the body, and is
+Its own words come first. The error of the provider behind it is a body inside the body, which is
 read by that provider's table.
 
 Source: openrouter.ai/docs/api/reference/errors-and-debugging, the error types of the
@@ -18,17 +18,17 @@ _IN_FLIGHT = "openrouter_in_flight_budget"
 OPENROUTER = Facts(
     money=(
         fact(K.QUOTA, limit_source=_IN_FLIGHT, reason="weight_exceeds_budget"),
-        # It passes; but it is waited for only where it says for how long.
+        # It ends by itself, but waiting is of use only if it says how long.
         fact(K.RATE_LIMIT, limit_source=_IN_FLIGHT, is_capacity=True),
         fact(K.QUOTA, limit_source="openrouter_credits openrouter_key_limit"),
         fact(K.QUOTA, error_type="payment_required"),
-        # Its own limits for free models, of which only the text says how long a window they have.
+        # Its own limits for free models; only the text says how long their window is.
         *facts(
             K.QUOTA,
             r"Rate limit exceeded: (?:free-models-per-day|limit_rpd)",
             status="429",
         ),
-        # The limit that its owner set on a key.
+        # The limit that the owner of a key has set.
         *facts(K.QUOTA, r"Key limit exceeded", status="402 403"),
     ),
     overflow=(
@@ -51,7 +51,7 @@ OPENROUTER = Facts(
     ),
     other=(
         fact(K.OVERLOADED, error_type="provider_overloaded"),
-        # From the provider behind it: another route may have another one.
+        # From the provider behind it, which another route may not use.
         fact(K.RATE_LIMIT, error_type="rate_limit_exceeded", provider_name=ANY, is_capacity=True),
         fact(K.RATE_LIMIT, error_type="rate_limit_exceeded"),
         fact(K.TIMEOUT, error_type="timeout"),

@@ -1,6 +1,6 @@
-"""What z.ai says when something went wrong, in either of its two wires: a code of four digits.
+"""Facts about the errors of z.ai, in both of its wires: a code of four digits.
 
-HTTP 429 stands over everything that has to do with the account, so that the code decides.
+Everything about the account comes with HTTP 429, so that the code decides.
 
 Source: docs.z.ai/api-reference/api-code, and github.com/anomalyco/opencode/issues for what the
 codes look like in practice, read on 2026-11-29; captures zai_*.
