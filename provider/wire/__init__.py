@@ -1,1 +1,1 @@
-"""The four wires: what each is asked with, and what its stream means."""
+"""The four wires: how a request is encoded, and how a stream is decoded."""

@@ -1,7 +1,7 @@
-"""How much a model can be asked to think, and what stands for an effort that it does not take.
+"""The efforts that models take, and the nearest one to an effort that a model does not take.
 
-Source: developers.openai.com/api/docs/guides/reasoning and the pages of its models, with what the
-API itself answered in github.com/openai/openai-agents-python/issues/2089 (gpt-5.1) and
+Source: developers.openai.com/api/docs/guides/reasoning and the pages of its models, with the
+answers of the API itself in github.com/openai/openai-agents-python/issues/2089 (gpt-5.1) and
 github.com/anomalyco/opencode/issues/36141 (gpt-5.6); console.groq.com/docs/reasoning and
 inference-docs.cerebras.ai (gpt-oss); api-docs.deepseek.com/guides/thinking_mode. Read on
 2026-11-30.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ORDER: tuple[Effort, ...] = get_args(Effort)
 
 USUAL: tuple[Effort, ...] = ("low", "medium", "high")
-"""What gpt-oss takes, and the first models of OpenAI's that reason."""
+"""The efforts of gpt-oss, and of OpenAI's first reasoning models."""
 
 DEEPSEEK: Mapping[Effort, Effort] = MappingProxyType(
     {
@@ -34,7 +34,7 @@ DEEPSEEK: Mapping[Effort, Effort] = MappingProxyType(
         "max": "max",
     }
 )
-"""What DeepSeek makes of each effort, of which it names three; for none it has a switch."""
+"""DeepSeek's word for each effort: it knows three, and has a switch for none."""
 
 _OPENAI: tuple[tuple[re.Pattern[str], tuple[Effort, ...]], ...] = tuple(
     (re.compile(pattern), taken)
@@ -53,18 +53,18 @@ _OPENAI_NEWEST: tuple[Effort, ...] = ("none", *USUAL, "xhigh", "max")
 
 
 def openai_efforts(model: str) -> Sequence[Effort]:
-    """Say which efforts *model* of OpenAI's takes, least first; one not known is the newest."""
+    """Return the efforts that an OpenAI *model* takes, least first; an unknown name is new."""
     name = plain_name(model)
     return next((taken for pattern, taken in _OPENAI if pattern.match(name)), _OPENAI_NEWEST)
 
 
 def nearest_effort(asked: Effort, taken: Sequence[Effort]) -> Effort | None:
-    """Return the effort of *taken* that comes nearest to *asked*, rather below it than above.
+    """Return the effort of *taken* that is nearest to *asked*, rather below it than above.
 
-    One that asks for any thinking is never put as none.
+    None: *taken* has no thinking effort. An effort that asks for thinking never becomes ``none``.
 
     Args:
-        taken: Least first. Where it is empty, so is the answer.
+        taken: Efforts, least first.
     """
     if asked in taken:
         return asked

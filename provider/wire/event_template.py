@@ -1,4 +1,4 @@
-"""What the deltas of a stream have in common, so that only their text has to be parsed."""
+"""A template of the events of a stream, so that only their text has to be parsed."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ _TRIES = 8
 
 
 class EventTemplate:
-    """The bytes of one event, but for the text in it.
+    """The bytes of one event before and after its text.
 
-    The deltas of a stream differ in little else. What begins and ends in the same bytes as an
-    event that was read whole, with one JSON string between, is that event with another text;
-    to parse the string alone costs a fraction of the whole.
+    The events of a stream often differ only in their text. An event with the same bytes before and
+    after one JSON string is the same event with another text, and parsing only the string costs a
+    fraction of parsing the event.
 
     Args:
-        text_in: Says where the text of a parsed event stands; it may raise `LookupError` or
-            `TypeError`.
+        text_in: Returns the text of a parsed event; it may raise `LookupError` or `TypeError`.
     """
 
     __slots__ = ("_after", "_before", "_from", "_text_in", "_till", "_tries")
 
     def __init__(self, text_in: Callable[[Any], object]) -> None:
         self._text_in = text_in
-        self._before = b"\0"  # which begins no event
+        self._before = b"\0"  # no event begins with it
         self._from = 1
         self._after = b""
         self._till = 0
         self._tries = _TRIES
 
     def text_of(self, data: bytes) -> str | None:
-        """Return the text of *data*; None where it has to be read whole."""
+        """Return the text of *data*; None: the whole event has to be parsed."""
         start, end = self._from, self._till
         if data[:start] != self._before or data[end:] != self._after:
             return None
@@ -47,9 +46,9 @@ class EventTemplate:
         return text if isinstance(text, str) else None
 
     def learn(self, data: bytes, text: str) -> None:
-        """Take *data*, which was read whole, and whose text is *text*, as what others are like.
+        """Take *data*, an event with the text *text*, as the template for later events.
 
-        In a stream whose events differ in more, this is given up after a few.
+        After a few calls it does nothing, because the events of the stream differ in more.
         """
         if not self._tries:
             return
@@ -60,7 +59,7 @@ class EventTemplate:
             self._after, self._till = after, -len(after)
 
     def _stands_between(self, before: bytes, after: bytes) -> bool:
-        """Make sure that it is the text which was found, and not the same word elsewhere."""
+        """True if the text itself was found, and not the same word elsewhere in the event."""
         try:
             return self._text_in(from_json(before + to_json(_PROBE) + after)) == _PROBE
         except (ValueError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""What the two sides of every wire have in common: how we read it, and what a decoder offers."""
+"""What every wire has: a decoder for its stream, and an encoder for its requests."""
 
 from __future__ import annotations
 
@@ -15,60 +15,60 @@ if TYPE_CHECKING:
 
 
 class Decoder(Protocol):
-    """Reads the events of one attempt, and keeps what it has read."""
+    """Decodes the events of one attempt, and collects their content."""
 
     model: str | None
-    """The model that the provider says it used."""
+    """The model that the provider reports."""
     request_id: str | None
-    """The provider's id of the answer, where the stream names one."""
+    """The provider's id of the answer; None: the stream does not name it."""
     usage: Usage
     is_done: bool
-    """Nothing more can come."""
+    """True once nothing more can come."""
     silent_output: int
-    """How many events brought output that no delta shows: arguments of calls, signatures."""
+    """The number of events with output but without a delta: arguments of calls, signatures."""
     stop_count: int
-    """How many reasons for the end came; some providers send several, and output between them."""
+    """The number of stop reasons; some providers send several, with output between them."""
 
     @property
     def stop(self) -> str | None:
-        """Why the model stopped, in the provider's own word; None while it has not."""
+        """Why the model stopped, in the provider's own word; None: it has not stopped yet."""
 
     @property
     def parts(self) -> list[Part]:
-        """What came so far. Before the end, reasoning is marked unfinished where it is, and has
-        no signature then; calls that are not closed are left out."""
+        """The parts so far. Before the end, unfinished reasoning is marked and has no signature,
+        and open calls are left out."""
 
     def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
-        """Read one event.
+        """Return the deltas of one event.
 
         Raises:
-            ProviderError: It is an error, or cannot be read.
+            ProviderError: The event is an error, or cannot be read.
         """
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
-        """Judge the stream where the body ended; give the deltas that its end completes.
+        """Check the stream at the end of the body, and return the deltas that the end completes.
 
         Args:
-            is_clean: False where the connection broke.
+            is_clean: False: the connection broke.
 
         Raises:
-            ProviderError: No terminal marker came, or one that means failure.
+            ProviderError: The terminal marker is missing, or means failure.
         """
 
 
 class Encoder(Protocol):
-    """What spells a request in one wire: a module."""
+    """Encodes requests in one wire; each wire's module ``encode`` is one."""
 
     def path(self, target: Target) -> str:
-        """Return what is appended to the provider's base URL."""
+        """Return the path that is appended to the provider's base URL."""
 
     def encode(self, handover: Handover) -> dict[str, Any]:
-        """Build the body of the request."""
+        """Return the body of the request."""
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """Name the headers that this wire needs; without *key* none that proves who we are."""
+        """Return the headers of this wire, with *key* if there is one."""
 
 
 def new_call_id() -> str:
-    """Make an id for a call that came without one; every wire accepts its form."""
+    """Return a new id for a call without an id; every wire accepts its form."""
     return f"call_{os.urandom(12).hex()}"

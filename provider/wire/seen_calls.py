@@ -1,4 +1,4 @@
-"""The calls of one answer that were told."""
+"""The tool calls of one answer, to recognise a call that a server sends twice."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any
 
 
 class SeenCalls:
-    """Tell a call that comes twice from another one; some servers send each again.
+    """Remembers the calls of one answer, because some servers send each call again.
 
-    They are kept by id and name, so that each is compared with few.
+    Calls are stored by id and name, so that each is compared with few others.
     """
 
     def __init__(self) -> None:
         self._inputs: dict[tuple[str, str], list[dict[str, Any]]] = {}
 
     def is_repeat(self, id_: str, name: str, arguments: dict[str, Any]) -> bool:
-        """Say whether this call was told before; if not, it is from now on."""
-        told = self._inputs.setdefault((id_, name), [])
-        if arguments in told:
+        """True if this call came before; otherwise it is remembered from now on."""
+        seen = self._inputs.setdefault((id_, name), [])
+        if arguments in seen:
             return True
-        told.append(arguments)
+        seen.append(arguments)
         return False

@@ -1,4 +1,4 @@
-"""Bytes to server-sent events."""
+"""Server-sent events: from bytes to events."""
 
 from __future__ import annotations
 
@@ -6,40 +6,40 @@ import re
 from typing import TypeAlias
 
 Event: TypeAlias = tuple[bytes, bytes]
-"""The event's name, empty where the provider gave none, and its data."""
+"""The event's name, empty if it has none, and its data."""
 
 _BOM = b"\xef\xbb\xbf"
 _JSON = (b"{", b"[")
 _SIMPLE = re.compile(rb"(?:event: ([^\n]*)\n)?data: \{")
-"""How an event begins that is one line of JSON, with or without a name."""
+"""The start of an event that is one line of JSON, with or without a name."""
 
 
 class SseParser:
-    """Cut one response body into its events, in whatever pieces it arrives.
+    """Cuts one response body into events, in whatever pieces it arrives.
 
-    Lines end at CR, LF or CRLF and nowhere else: providers send U+2028, U+2029 and U+0085 raw
-    inside their JSON. Every byte is looked at a bounded number of times, also where a line
-    comes one byte at a time.
+    Lines end only at CR, LF or CRLF, because providers send U+2028, U+2029 and U+0085 unescaped
+    inside their JSON. Every byte is read a bounded number of times, even if a line arrives one byte
+    at a time.
 
-    Source: the HTML standard, section 9.2, but for two things. An event that the end of the body
-        cuts before its blank line is kept, for it may be the terminal one. And JSON that stands
-        where an event should is one without a name: so do gateways answer with an error.
+    Source: the HTML standard, section 9.2, with two exceptions. An event that the end of the body
+        cuts before its blank line is kept, because it may be the terminal one. JSON in place of an
+        event is an event without a name, because gateways answer so with an error.
     """
 
     __slots__ = ("_is_after_cr", "_is_first", "_line", "_lines", "_run", "comments")
 
     def __init__(self) -> None:
         self.comments = 0
-        """How many comment lines came; they are how some providers keep a connection alive."""
+        """The number of comment lines; some providers keep a connection alive with them."""
         self._line: list[bytes] = []  # pieces of a line that has not ended
         self._lines: list[bytes] = []  # whole lines of an event that has not ended
         self._is_first = True
         self._is_after_cr = False
-        # How the last simple event began: its name, all up to its brace, and how long that is.
+        # The start of the last simple event: its name, the bytes up to its brace, and their length.
         self._run = b"", b"data: {", 7
 
     def feed(self, block: bytes) -> list[Event]:
-        """Take the next *block* of the body; give the events that it completes."""
+        """Return the events that the next *block* of the body completes."""
         is_inside = self._line or self._lines or self._is_first or self._is_after_cr
         if not is_inside and block.endswith(b"\n\n") and b"\r" not in block:
             name, head, size = self._run
@@ -57,7 +57,7 @@ class SseParser:
         return self._whole_events(lines)
 
     def flush(self) -> list[Event]:
-        """Give the event that the end of the body left without its blank line, if any."""
+        """Return the event that the end of the body left without its blank line, if any."""
         rest = b"".join((*self._lines, *self._line))
         self._lines, self._line = [], []
         if self._is_first:
@@ -65,7 +65,7 @@ class SseParser:
         return self._split(rest)
 
     def _with_newlines(self, block: bytes) -> bytes:
-        """Spell every line end as LF; a CRLF may be cut between two blocks."""
+        """Return *block* with every line end as LF; a CRLF may be cut between two blocks."""
         if not block:
             return block
         if self._is_after_cr and block.startswith(b"\n"):
@@ -104,9 +104,9 @@ class SseParser:
         return events
 
     def _split(self, text: bytes) -> list[Event]:
-        """Cut what holds whole events only.
+        """Return the events in *text*, which holds only whole events.
 
-        Nearly every event is one line of JSON, below the same line as the event before it.
+        Nearly every event is one line of JSON after the same name as the event before it.
         """
         events: list[Event] = []
         name, head, size = self._run
@@ -126,7 +126,7 @@ class SseParser:
         return events
 
     def _parse(self, lines: bytes) -> list[Event]:
-        """Read one event line by line; none where its data is missing or blank."""
+        """Return one event, read line by line; no event if its data is missing or blank."""
         if lines.startswith(_JSON):
             return [(b"", lines.rstrip())]
         name = b""

@@ -1,4 +1,4 @@
-"""Anthropic Messages: what the stream means.
+"""Anthropic Messages: decoding a stream.
 
 Source: docs.claude.com/en/api/messages-streaming and platform.claude.com/docs/en/api/errors, read
 on 2026-11-29; captures anthropic_*, facade_*, framing_*.
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
-_SHOWN: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
+_DELTAS: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
     "text": TextDelta,
     "thinking": ReasoningDelta,
 }
 _CUT = frozenset({"max_tokens", "pause_turn"})
-"""The words for an end that leaves something out, so that a call may lack its arguments."""
+"""The stop reasons of a cut answer, in which a call may lack its arguments."""
 
 
 @dataclass(slots=True)
 class _Block:
-    """One content block while it comes."""
+    """One content block while it arrives."""
 
     kind: str
     id: str = ""
@@ -46,18 +46,18 @@ class _Block:
     redacted: str | None = None
     input: dict[str, Any] | None = None
     is_closed: bool = False
-    is_told: bool = False
-    shown: type[TextDelta] | type[ReasoningDelta] = TextDelta
+    is_reported: bool = False
+    delta_type: type[TextDelta] | type[ReasoningDelta] = TextDelta
 
     def add(self, text: object) -> Sequence[Delta]:
-        """Take a further piece of text or thinking, and show it."""
+        """Add a piece of text or thinking, and return its delta."""
         if not text or not isinstance(text, str):
             return _NOTHING
         self.pieces.append(text)
-        return (self.shown(text),)
+        return (self.delta_type(text),)
 
     def part(self) -> Part | None:
-        """Return what came of it; None where that is nothing that can be kept."""
+        """Return the part so far; None: there is nothing to keep."""
         text = "" if self.kind == "tool_use" else "".join(self.pieces)
         if self.kind == "text":
             return Text(text) if text else None
@@ -73,14 +73,14 @@ class _Block:
         return Reasoning(text, signature=signature, redacted=self.redacted)
 
     def close(self, *, is_over: bool = False) -> Sequence[Delta]:
-        """Take note that nothing more comes of it; tell of a call as soon as it has arguments.
+        """Close the block; return the end of a call once it has arguments.
 
         Args:
-            is_over: The answer is at its end, and not cut: a call of whose arguments nothing
-                came has none. Before, they may be what is cut off, though the block was closed.
+            is_over: The answer has ended and is not cut, so that a call without arguments has none.
+                Before that, its arguments may still be missing although the block was closed.
         """
         self.is_closed = True
-        if self.kind != "tool_use" or self.is_told:
+        if self.kind != "tool_use" or self.is_reported:
             return _NOTHING
         text = "".join(self.pieces)
         if text and not text.isspace():
@@ -89,26 +89,26 @@ class _Block:
             self.input = {}
         if self.input is None:
             return _NOTHING
-        self.is_told = True
+        self.is_reported = True
         return (ToolCallEnded(self.id, self.name, self.input),)
 
 
 class AnthropicDecoder(BaseDecoder):
-    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+    """The `Decoder` of Anthropic Messages."""
 
     wire: ClassVar[Wire] = "anthropic"
 
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[_Block] = []
-        self._told = SeenCalls()
+        self._seen = SeenCalls()
         self._at: dict[object, _Block] = {}
-        self._growing: tuple[_Block, EventTemplate] | None = None  # what takes the deltas of late
+        self._growing: tuple[_Block, EventTemplate] | None = None  # the block of the latest deltas
         self._detail = ""
 
     @property
     def parts(self) -> list[Part]:
-        """What came so far; a block is finished when its own end came."""
+        """The parts so far; a block is finished when its own end has come."""
         parts = (block.part() for block in self._order)
         return [part for part in parts if part is not None]
 
@@ -123,7 +123,7 @@ class AnthropicDecoder(BaseDecoder):
             text = template.text_of(data)
             if text:  # nearly every event
                 block.pieces.append(text)
-                return (block.shown(text),)
+                return (block.delta_type(text),)
         return BaseDecoder.decode(self, data, event)
 
     def _event(self, value: Any, name: bytes, data: bytes) -> Sequence[Delta]:
@@ -133,10 +133,10 @@ class AnthropicDecoder(BaseDecoder):
         return self._other(kind, value)
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
-        """Judge the stream where the body ended.
+        """Check the stream at the end of the body.
 
-        A clean end after the word for why the model stopped is whole as well, though the
-        terminal marker is missing: all content came before it.
+        A clean end after the stop reason counts as whole even without the terminal marker, because
+        all content comes before the stop reason.
 
         Raises:
             ProviderError: The stream is not whole, or means failure.
@@ -158,38 +158,38 @@ class AnthropicDecoder(BaseDecoder):
         return deltas
 
     def _take_done(self) -> None:
-        """Heed it not: some facades end like this, and this wire has a word of its own."""
+        """Ignore ``[DONE]``: the terminal marker is ``message_stop``; some facades send both."""
 
     def _delta(self, index: object, delta: dict[str, Any], data: bytes) -> Sequence[Delta]:
         kind = string(delta.get("type")).removesuffix("_delta")
         block = self._at.get(index)
-        if kind in _SHOWN:
+        if kind in _DELTAS:
             if block is None or block.is_closed:
-                # A facade may announce no block, or give all of them one index.
-                block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
+                # Some facades announce no block, or give all blocks one index.
+                block = self._open(index, _Block(kind, delta_type=_DELTAS[kind]))
             if block.kind == kind:
                 return self._grow(block, delta[kind], data)
-            self.silent_output += 1  # of a block that we do not keep
+            self.silent_output += 1  # of a block that is not kept
             return _NOTHING
         if block is None:
             return _NOTHING
         if kind == "input_json" and block.kind == "tool_use":
-            self._unshown(block.pieces, delta["partial_json"])
+            self._add_silent(block.pieces, delta["partial_json"])
         elif kind == "signature" and block.kind == "thinking":
-            self._unshown(block.signature, delta["signature"])
+            self._add_silent(block.signature, delta["signature"])
         else:
             self.silent_output += 1
         return _NOTHING
 
     def _grow(self, block: _Block, text: object, data: bytes) -> Sequence[Delta]:
-        """Add *text* to *block*, and note in what form it came."""
+        """Add *text* to *block*, and learn the template of its events."""
         if self._growing is None or self._growing[0] is not block:
             self._growing = block, EventTemplate(lambda value: value["delta"][block.kind])
         if isinstance(text, str):
             self._growing[1].learn(data, text)
         return block.add(text)
 
-    def _unshown(self, pieces: list[str], text: object) -> None:
+    def _add_silent(self, pieces: list[str], text: object) -> None:
         if text and isinstance(text, str):
             pieces.append(text)
             self.silent_output += 1
@@ -224,20 +224,20 @@ class AnthropicDecoder(BaseDecoder):
             self._open(index, _Block("thinking", redacted=content["data"]))
             self.silent_output += 1
             return _NOTHING
-        if kind not in _SHOWN:
+        if kind not in _DELTAS:
             self._at[index] = _Block("skipped")
             self.silent_output += 1
             return _NOTHING
-        block = self._open(index, _Block(kind, shown=_SHOWN[kind]))
-        self._unshown(block.signature, content.get("signature"))
+        block = self._open(index, _Block(kind, delta_type=_DELTAS[kind]))
+        self._add_silent(block.signature, content.get("signature"))
         return block.add(content.get(kind))
 
     def _close(self, block: _Block, *, is_over: bool = False) -> Sequence[Delta]:
-        """Close *block*; a call that comes whole a second time is not another one."""
+        """Close *block*; drop it if it is a call that came before."""
         deltas = block.close(is_over=is_over)
         if not deltas or block.input is None:
             return deltas
-        if self._told.is_repeat(block.id, block.name, block.input):
+        if self._seen.is_repeat(block.id, block.name, block.input):
             self._order = [other for other in self._order if other is not block]
             return _NOTHING
         return deltas
@@ -253,12 +253,12 @@ class AnthropicDecoder(BaseDecoder):
         self.stop_count += bool(stop)
         self._stop = stop or self._stop
         details = mapping(delta.get("stop_details"))
-        said = (string(details.get(name)) for name in ("category", "explanation"))
-        self._detail = ", ".join(text for text in said if text) or self._detail
+        texts = (string(details.get(name)) for name in ("category", "explanation"))
+        self._detail = ", ".join(text for text in texts if text) or self._detail
         self._count(mapping(value.get("usage")))
 
     def _count(self, usage: Any) -> None:
-        """Take the larger number: facades give the input at the start only, or at the end only."""
+        """Keep the larger counts: facades send the input only at the start, or only at the end."""
         mine = self.usage
         mine.input = _larger(mine.input, usage.get("input_tokens"))
         mine.output = _larger(mine.output, usage.get("output_tokens"))
@@ -266,7 +266,7 @@ class AnthropicDecoder(BaseDecoder):
         mine.cache_write = _larger(mine.cache_write, usage.get("cache_creation_input_tokens"))
 
 
-def _larger(known: int | None, said: object) -> int | None:
-    if not isinstance(said, int):
+def _larger(known: int | None, count: object) -> int | None:
+    if not isinstance(count, int):
         return known
-    return said if known is None else max(known, said)
+    return count if known is None else max(known, count)

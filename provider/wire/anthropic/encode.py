@@ -1,4 +1,4 @@
-"""Anthropic Messages: what we send.
+"""Anthropic Messages: encoding a request.
 
 Source: platform.claude.com/docs/en/api/messages, platform.claude.com/docs/en/build-with-claude
 (thinking, tool use, vision) and the types of the anthropic package 2.14, read on 2026-11-29.
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from ...handover.target import Target
 
 VERSION = "2023-06-01"
-"""The version that facades speak as well."""
+"""The version that facades also speak."""
 DEFAULT_MAX_TOKENS = 4096
 MAX_TEMPERATURE = 1.0
 
 EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 EFFORTS_4_6: tuple[Effort, ...] = ("low", "medium", "high", "max")
-"""What Claude 4.6 takes. Source: platform.claude.com/docs/en/build-with-claude/effort."""
+"""The efforts of Claude 4.6. Source: platform.claude.com/docs/en/build-with-claude/effort."""
 KIMI: tuple[Effort, ...] = ("low", "high", "max")
-"""What Kimi K3 takes. Source: platform.moonshot.ai (its Anthropic API)."""
+"""The efforts of Kimi K3. Source: platform.moonshot.ai (its Anthropic API)."""
 BUDGETS: Mapping[str, int] = {
     "minimal": 1024,
     "low": 2048,
@@ -40,23 +40,23 @@ BUDGETS: Mapping[str, int] = {
     "xhigh": 24576,
     "max": 32768,
 }
-"""Tokens to think with, of each effort; never more than half of the longest answer."""
+"""Thinking tokens for each effort; never more than half of the longest answer."""
 _LEAST_BUDGET = 1024
 
 
 def headers(key: str | None) -> dict[str, str]:
-    """Name the headers that this wire needs; without *key* none that proves who we are."""
+    """Return the headers of this wire, with *key* if there is one."""
     version = {"anthropic-version": VERSION}
     return version if key is None else {"x-api-key": key, **version}
 
 
 def path(_target: Target) -> str:
-    """Return what is appended to the provider's base URL."""
+    """Return the path that is appended to the provider's base URL."""
     return "/v1/messages"
 
 
 def encode(handover: Handover) -> dict[str, Any]:
-    """Build the body of a request; what it cannot say is noted in *handover*."""
+    """Return the body of a request; what it cannot express is noted in *handover*."""
     target = handover.target
     max_tokens = _max_tokens(handover)
     thinking = _thinking(handover, max_tokens)
@@ -64,7 +64,7 @@ def encode(handover: Handover) -> dict[str, Any]:
     body: dict[str, Any] = {"model": target.route.model, "max_tokens": max_tokens, "stream": True}
     if handover.system:
         body["system"] = [_text(text) for text in handover.system]
-    body["messages"] = _messages(_shown(handover, thinking, thinks=thinks))
+    body["messages"] = _messages(_visible_messages(handover, thinking, thinks=thinks))
     if handover.tools:
         body["tools"] = [_tool(tool) for tool in handover.tools]
         body |= _tool_choice(handover, thinks=thinks)
@@ -96,7 +96,7 @@ def _sampling(handover: Handover) -> dict[str, float]:
 
 
 def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
-    """Return the parameters that ask for thinking, or for none; nothing leaves it to the model."""
+    """Return the parameters about thinking; none of them: the model decides."""
     target, effort = handover.target, handover.settings.reasoning
     asked: dict[str, Any] = {}
     if effort is None or target.thinking == "none":
@@ -119,18 +119,18 @@ def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
 
 
 def _efforts(target: Target) -> Sequence[Effort]:
-    """Return the efforts that the model takes; those that take sampling came before ``xhigh``."""
+    """Return the efforts that the model takes; models with sampling are older than ``xhigh``."""
     if is_kimi_by_effort(target.route.model):
         return KIMI
     return EFFORTS_4_6 if target.takes_sampling else EFFORTS
 
 
 def _goes_on_without(handover: Handover) -> bool:
-    """Say whether results of tools come last, for an answer that did not begin with thinking.
+    """True if the answer that goes on, after results of tools, did not begin with thinking.
 
-    All steps since the user spoke are one answer, and its first must begin with thinking: with a
-    budget a model thinks before the first step alone. A later step that lacks it must be the
-    model's own. Where the user spoke right after results, either step may be taken for the first.
+    All steps since the last user message are one answer. Its first step must begin with thinking,
+    because a model with a budget thinks only before the first step. A later step without thinking
+    must be the model's own. If the user wrote right after results, either step may be the first.
     """
     messages, route = handover.messages, handover.target.route
     for index in range(len(messages) - 1, -1, -1):
@@ -145,10 +145,12 @@ def _goes_on_without(handover: Handover) -> bool:
     return False
 
 
-def _shown(handover: Handover, thinking: Mapping[str, Any], *, thinks: bool) -> Sequence[Message]:
-    """Return the messages with what may be shown of them.
+def _visible_messages(
+    handover: Handover, thinking: Mapping[str, Any], *, thinks: bool
+) -> Sequence[Message]:
+    """Return the messages, without reasoning if thinking is off.
 
-    While thinking is off none may stand in the answer that goes on, and any before it is ignored.
+    With thinking off, the answer that goes on must not hold any, and earlier reasoning is ignored.
     """
     target, messages = handover.target, handover.messages
     is_off = not thinks and ("thinking" in thinking or target.thinking != "adaptive")
@@ -166,7 +168,7 @@ def _has_thinking(message: Message) -> bool:
 
 
 def _messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Spell the messages; neighbours of one role become one, and results come first."""
+    """Return the encoded messages; neighbours of one role are joined, and results come first."""
     encoded: list[dict[str, Any]] = []
     for message in messages:
         _add(encoded, message.role, [_block(part) for part in message.parts])
@@ -212,7 +214,7 @@ def _result(call: ToolCall) -> dict[str, Any]:
 
 
 def _content(output: Output | None) -> str | list[dict[str, Any]]:
-    """Return what a tool said; nothing for a text in which there is nothing, which is refused."""
+    """Return the output of a tool; empty for blank text, because that is refused."""
     if output is None or isinstance(output, str):
         return "" if output is None or output.isspace() else output
     return [_block(part) for part in output]
@@ -224,7 +226,7 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 def _tool_choice(handover: Handover, *, thinks: bool) -> dict[str, dict[str, Any]]:
-    """Return the choice of tools, if anything is to be said of it."""
+    """Return the parameter for the choice of tools; empty: it has its default."""
     target, settings = handover.target, handover.settings
     choice = _choice(handover)
     if choice["type"] in ("any", "tool") and (thinks or not target.can_force_tool):
@@ -238,7 +240,7 @@ def _tool_choice(handover: Handover, *, thinks: bool) -> dict[str, dict[str, Any
 
 
 def _choice(handover: Handover) -> dict[str, Any]:
-    """Return what was asked for, in the words of this wire."""
+    """Return the requested choice in the words of this wire."""
     asked = handover.settings.tool_choice
     match asked:
         case None | "auto" | "none":

@@ -1,4 +1,4 @@
-"""A call that comes twice is told from another, at no price that grows with their number."""
+"""A call that comes twice is seen from another, at no price that grows with their number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sidestep.provider.wire.seen_calls import SeenCalls
 
 
 @pytest.mark.parametrize(
-    ("second", "repeats"),
+    ("second", "is_repeat"),
     [
         pytest.param(("1", "read", {"a": 1}), True, id="the same"),
         pytest.param(("2", "read", {"a": 1}), False, id="another id"),
@@ -22,11 +22,11 @@ from sidestep.provider.wire.seen_calls import SeenCalls
 def test_a_call_that_comes_twice_is_told_from_another(
     second: tuple[str, str, dict[str, Any]], is_repeat: bool
 ) -> None:
-    told = SeenCalls()
+    seen = SeenCalls()
 
-    assert not told.is_repeat("1", "read", {"a": 1})
-    assert told.is_repeat(*second) is is_repeat
-    assert told.is_repeat(*second)
+    assert not seen.is_repeat("1", "read", {"a": 1})
+    assert seen.is_repeat(*second) is is_repeat
+    assert seen.is_repeat(*second)
 
 
 def test_calls_with_ids_of_their_own_are_not_compared() -> None:
@@ -40,8 +40,8 @@ def test_calls_with_ids_of_their_own_are_not_compared() -> None:
             compared += 1
             return super().__eq__(other)
 
-    told = SeenCalls()
+    seen = SeenCalls()
     for number in range(100):
-        told.is_repeat(str(number), "read", Arguments())
+        seen.is_repeat(str(number), "read", Arguments())
 
     assert compared == 0
