@@ -1,4 +1,4 @@
-"""Gemini's ``streamGenerateContent``: what the stream means.
+"""Gemini's ``streamGenerateContent``: decoding a stream.
 
 Source: ai.google.dev/api/generate-content and /gemini-api/docs/thought-signatures, the types of
 the google-genai package 2.34, and gemini-cli (packages/core/src/core/geminiChat.ts), read on
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
-_CUT = "MAX_TOKENS"
+_MAX_TOKENS = "MAX_TOKENS"
 _UNSPECIFIED = frozenset({"", "FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED"})
 
 
 @dataclass(slots=True)
 class _Run:
-    """Text or thinking over several chunks; a signature ends it, for it may not move."""
+    """Text or thinking over several chunks; a signature ends it, because it must not move."""
 
     is_thought: bool
     pieces: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class _Run:
 
 @dataclass(slots=True)
 class _Call:
-    """A call, which comes whole."""
+    """A call; it always arrives whole."""
 
     id: str
     name: str
@@ -60,15 +60,15 @@ class _Call:
 
 
 class GeminiDecoder(BaseDecoder):
-    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+    """The `Decoder` of Gemini."""
 
     wire: ClassVar[Wire] = "gemini"
 
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[_Run | _Call] = []
-        self._told = SeenCalls()
-        self._unread: list[str] = []  # names of calls whose arguments cannot be read
+        self._seen = SeenCalls()
+        self._unread: list[str] = []  # names of calls with unreadable arguments
         self._blocked: str | None = None
         self._detail = ""
 
@@ -79,9 +79,9 @@ class GeminiDecoder(BaseDecoder):
 
     @property
     def parts(self) -> list[Part]:
-        """What came so far, in the order and with the signatures in which it came.
+        """The parts so far, in their original order and with their signatures.
 
-        Thinking is finished when its signature or something else follows it.
+        Thinking is finished when a signature or another part follows it.
         """
         last = len(self._order) - 1 if self._stop is None else None
         return [
@@ -96,7 +96,7 @@ class GeminiDecoder(BaseDecoder):
         return self._chunk(value, name)
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
-        """Judge the stream where the body ended, however it did.
+        """Check the stream at the end of the body.
 
         Raises:
             ProviderError: The stream is not whole, or means failure.
@@ -108,7 +108,7 @@ class GeminiDecoder(BaseDecoder):
         kind = self._failure_of(self._stop)
         if kind is not None:
             raise stream_error.failed_stop(kind, self._stop, self._detail)
-        if self._stop != _CUT:
+        if self._stop != _MAX_TOKENS:
             if self._unread:
                 raise stream_error.malformed_call(self._unread[0])
             if not any(isinstance(entry, _Call) or _is_text(entry) for entry in self._order):
@@ -122,13 +122,13 @@ class GeminiDecoder(BaseDecoder):
         ):
             raise self._error(value)
         self._note(value)
-        # Only one was asked for; whatever else comes is none of ours.
+        # Only one candidate was requested; others are ignored.
         candidate = next((c for c in candidates or () if not c.get("index")), None)
         if candidate is None:
             return _NOTHING
         content = candidate.get("content") or {}
         deltas = [d for part in content.get("parts") or () for d in self._part(part)]
-        self._end_with(candidate)
+        self._take_stop(candidate)
         return deltas
 
     def _note(self, value: Mapping[str, Any]) -> None:
@@ -136,7 +136,7 @@ class GeminiDecoder(BaseDecoder):
         self.request_id = string(value.get("responseId")) or self.request_id
         usage = value.get("usageMetadata")
         if isinstance(usage, dict) and usage:
-            self._take_usage(_usage(usage))  # of the whole answer so far
+            self._take_usage(_usage(usage))  # it counts the whole answer so far
         feedback = mapping(value.get("promptFeedback"))
         reason = string(feedback.get("blockReason"))
         if reason not in _UNSPECIFIED:
@@ -153,7 +153,7 @@ class GeminiDecoder(BaseDecoder):
             self.silent_output += not (part.keys() <= {"text", "thought"})
             return
         if signature is not None and not text and not part.keys() <= _SIGNED:
-            return  # on a part of a kind that we do not keep
+            return  # on a part that is not kept
         run = self._run(is_thought=is_thought, signature=signature)
         if text:
             run.pieces.append(text)
@@ -162,7 +162,7 @@ class GeminiDecoder(BaseDecoder):
             self.silent_output += 1
 
     def _run(self, *, is_thought: bool, signature: str | None) -> _Run:
-        """Return where a piece of text belongs: nothing is merged over a signature."""
+        """Return the run that a piece of text belongs to; nothing is joined across a signature."""
         last = self._order[-1] if self._order else None
         if (
             isinstance(last, _Run)
@@ -181,15 +181,15 @@ class GeminiDecoder(BaseDecoder):
             self.silent_output += 1
             return
         made = _Call(string(call.get("id")) or new_call_id(), name, arguments, signature)
-        if self._told.is_repeat(made.id, name, arguments):
+        if self._seen.is_repeat(made.id, name, arguments):
             self.silent_output += 1
             return
         self._order.append(made)
         yield ToolCallStarted(made.id, name)
         yield ToolCallEnded(made.id, name, arguments)
 
-    def _end_with(self, candidate: Mapping[str, Any]) -> None:
-        """Keep the reason for the end; of several the last, but a failure stays one."""
+    def _take_stop(self, candidate: Mapping[str, Any]) -> None:
+        """Keep the stop reason: the last one, unless an earlier one means failure."""
         finish = string(candidate.get("finishReason"))
         self.stop_count += finish not in _UNSPECIFIED
         if finish not in _UNSPECIFIED and self._failure_of(self._stop) is None:
@@ -205,7 +205,7 @@ def _is_text(entry: _Run | _Call) -> bool:
 
 
 def _arguments(call: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Read a call's arguments; None where they are no object, or announced in pieces."""
+    """Return the arguments of a call; None: they are not an object, or come in pieces."""
     if call.get("willContinue") or call.get("partialArgs"):
         return None
     arguments = call.get("args")
@@ -223,6 +223,6 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 def _sum(usage: Mapping[str, Any], *names: str) -> int | None:
-    """Add up what is counted; None where nothing is."""
+    """Return the sum of the counts; None: there are none."""
     counts = [count for count in map(integer, map(usage.get, names)) if count is not None]
     return sum(counts) if counts else None

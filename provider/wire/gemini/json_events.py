@@ -1,4 +1,4 @@
-"""Gemini's bodies to events: server-sent ones, and JSON that stands between them."""
+"""Gemini's events: server-sent events, and plain JSON between them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 _BOM = b"\xef\xbb\xbf"
 _STARTS = (b"{", b"[", b"]", b",")
-"""How a line of raw JSON begins, outside an object: no field of an event does."""
+"""The start of a line of raw JSON outside an object; no field of an event starts so."""
 _FIELD = b"data:"
-"""How no line inside an object begins."""
+"""The start of an event's line; no line inside an object starts so."""
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.?)*+(?:"|$)|[{}]', re.DOTALL)
-"""A whole string, whose braces do not count, or a brace."""
+"""A whole string, because braces inside it do not count, or a brace."""
 
 
 class RawJsonParser:
-    """Cut one response body into its events, in whatever pieces it arrives; an `SseParser` to use.
+    """Cuts one response body into events, with the methods of `SseParser`.
 
-    Errors break into Gemini's stream as JSON over several lines without ``data:``, and a server
-    that was not asked for events sends one JSON array. Every object of either is an event
-    without a name; all other bytes go through the `SseParser` as they are.
+    An error in Gemini's stream is JSON over several lines without ``data:``, and a server that was
+    not asked for events sends one JSON array. Every object in them is an event without a name. All
+    other bytes go through an `SseParser`.
 
     Source: the stream reader of the google-genai package 2.34, read on 2026-11-29; capture
         gemini_stream_raw_json_error.
@@ -40,21 +40,21 @@ class RawJsonParser:
 
     @property
     def comments(self) -> int:
-        """How many comment lines came."""
+        """The number of comment lines."""
         return self._sse.comments
 
     def feed(self, block: bytes) -> list[Event]:
-        """Take the next *block* of the body; give the events that it completes."""
+        """Return the events that the next *block* of the body completes."""
         if b"\n" not in block and b"\r" not in block:
             self._line.append(block)
             return []
-        # Of bytes this splits at CR, LF and CRLF only.
+        # On bytes, this splits only at CR, LF and CRLF.
         lines = b"".join((*self._line, block)).splitlines(keepends=True)
         self._line = [] if lines[-1].endswith((b"\n", b"\r")) else [lines.pop()]
         return self._read(lines)
 
     def flush(self) -> list[Event]:
-        """Give the events that the end of the body left unfinished; half an object is none."""
+        """Return the events that the end of the body left unfinished, except half an object."""
         rest, self._line = b"".join(self._line), []
         return [*self._read([rest] if rest else []), *self._sse.flush()]
 
@@ -72,14 +72,14 @@ class RawJsonParser:
         return events + self._sse.feed(b"".join(plain))
 
     def _is_raw(self, line: bytes) -> bool:
-        """Say whether *line* is no line of an event; one of the next event drops half an object."""
+        """True if *line* is raw JSON; a line of an event drops an unfinished object."""
         if self._depth and not line.startswith(_FIELD):
             return True
         self._depth, self._object = 0, []
         return line.removeprefix(_BOM).lstrip().startswith(_STARTS)
 
     def _balance(self, line: bytes) -> list[Event]:
-        """Count the braces of *line*, and give the objects that it completes."""
+        """Count the braces of *line*, and return the objects that it completes."""
         events: list[Event] = []
         start = 0
         for token in _TOKEN.finditer(line):

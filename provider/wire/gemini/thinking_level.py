@@ -1,7 +1,7 @@
-"""How much a Gemini is to think, in its own words and numbers.
+"""Gemini's thinking levels and budgets, for each effort.
 
-Source: ai.google.dev/gemini-api/docs/generate-content/thinking, read on 2026-11-29; that a model
-refuses what it has no level for: github.com/bolna-ai/bolna/pull/956,
+Source: ai.google.dev/gemini-api/docs/generate-content/thinking, read on 2026-11-29. A model
+refuses a level that it does not have: github.com/bolna-ai/bolna/pull/956,
 github.com/dzivkovi/video-intel/releases/tag/v2.7.1, github.com/heyhuynhgiabuu/proxypal/issues/170.
 """
 
@@ -41,12 +41,12 @@ _BUDGETS: Mapping[Effort, int] = MappingProxyType(
         "max": 24576,
     }
 )
-"""Each is a number that all of 2.5 take, but for none."""
+"""All models of 2.5 take each of these budgets, except that a Pro does not take 0."""
 _LEAST_OF_PRO = 128
 
 
 def level(model: str, effort: Effort) -> Level:
-    """Return the level of a Gemini from 3 on that is nearest to *effort*; none ends thinking."""
+    """Return the level nearest to *effort* (Gemini 3 and later); no level switches thinking off."""
     name, asked = plain_name(model), _LEVELS[effort]
     if asked == "MINIMAL" and not _has_minimal(name):
         return "LOW"
@@ -56,11 +56,11 @@ def level(model: str, effort: Effort) -> Level:
 
 
 def budget(model: str, effort: Effort) -> int:
-    """Return how many tokens a Gemini 2.5 may think; 0 ends thinking, which a Pro cannot."""
+    """Return the thinking tokens of a Gemini 2.5; 0 switches thinking off, except on a Pro."""
     asked = _BUDGETS[effort]
     return max(asked, _LEAST_OF_PRO) if "pro" in plain_name(model) else asked
 
 
 def _has_minimal(name: str) -> bool:
-    """Say whether the lowest level is there: of the newer only those that are called Lite."""
+    """True if the model has the lowest level; of the newer models only those named Lite do."""
     return "flash-lite" in name or ("flash" in name and gemini_version(name) < (3, 7))

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions and its dialects: what the stream means.
+"""OpenAI Chat Completions and its dialects: decoding a stream.
 
 Source: the types of the openai package 3.57, openrouter.ai/docs/api/reference/errors-and-debugging,
 and traffic recorded by pydantic-ai (tests/models/cassettes), read on 2026-11-29; captures
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
-_TAGGING = frozenset({"minimax"})
-"""The vendors whose models think inside the content, in a tag at its beginning."""
-_CUT = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
-"""The words for an end that leaves something out, so that a call may lack its arguments."""
+_WITH_THINK_TAG = frozenset({"minimax"})
+"""The vendors of models that think inside the content, in a tag at its start."""
+_CUT_STOPS = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
+"""The stop reasons of a cut answer, in which a call may lack its arguments."""
 
 
 class ChatDecoder(BaseDecoder):
-    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+    """The `Decoder` of Chat Completions."""
 
     wire: ClassVar[Wire] = "openai-chat"
 
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._template = EventTemplate(_text_in)
-        # While it is there, text is read through it, and never by the template.
-        self._tag = ThinkTag() if vendor_of(provider) in _TAGGING else None
+        # While it is set, all text goes through it, and never through the template.
+        self._tag = ThinkTag() if vendor_of(provider) in _WITH_THINK_TAG else None
         self._text: list[str] = []
         self._reasoning: list[str] = []
         self._refusal: list[str] = []
@@ -53,9 +53,9 @@ class ChatDecoder(BaseDecoder):
 
     @property
     def stop(self) -> str | None:
-        """Why the model stopped, in the provider's own word; None while it has not.
+        """Why the model stopped, in the provider's own word; None: it has not stopped yet.
 
-        Servers that say ``stop`` although they called a tool are read as ``tool_calls``.
+        A ``stop`` after tool calls counts as ``tool_calls``.
         """
         if self._stop == "stop" and self._calls.parts:
             return "tool_calls"
@@ -63,9 +63,9 @@ class ChatDecoder(BaseDecoder):
 
     @property
     def parts(self) -> list[Part]:
-        """What came so far: reasoning, then text, then the calls that are closed.
+        """The parts so far: reasoning, then text, then closed calls.
 
-        On this wire reasoning is finished only when the stream is.
+        On this wire, reasoning is finished only at the end of the stream.
         """
         parts: list[Part] = []
         reasoning = "".join(self._reasoning)
@@ -79,10 +79,10 @@ class ChatDecoder(BaseDecoder):
         return [*parts, *self._calls.parts]
 
     def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
-        """Read one event.
+        """Return the deltas of one event.
 
         Raises:
-            ProviderError: It is an error, or cannot be read.
+            ProviderError: The event is an error, or cannot be read.
         """
         if not event:
             text = self._template.text_of(data)
@@ -111,7 +111,7 @@ class ChatDecoder(BaseDecoder):
         return self._choice(choice, delta)
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
-        """Judge the stream where the body ended; a reason for the end is enough, however it did.
+        """Check the stream at the end of the body; a stop reason makes it whole.
 
         Raises:
             ProviderError: The stream is not whole, or means failure.
@@ -123,9 +123,9 @@ class ChatDecoder(BaseDecoder):
             raise stream_error.failed_stop(kind, self._stop)
         if self._refusal:
             raise stream_error.failed_stop(FailureKind.REFUSAL, "refusal", "".join(self._refusal))
-        is_cut = self._stop in _CUT
+        is_cut = self._stop in _CUT_STOPS
         if not (is_clean or is_cut) and self._calls.lacks_arguments:
-            raise stream_error.truncated()  # the reason for the end may have come before its time
+            raise stream_error.truncated()  # the stop reason may have come too early
         deltas = list(self._calls.end(is_cut=is_cut))
         if not is_cut:
             for call in self._calls.calls:
@@ -150,15 +150,15 @@ class ChatDecoder(BaseDecoder):
             self._refuse(delta.get("refusal"))
         finish = choice.get("finish_reason")
         if finish and isinstance(finish, str):
-            self._end_with(finish)
+            self._take_stop(finish)
             deltas += self._calls.close()
         if self._stop is not None and self._tag is not None:
-            deltas += [self._told(held) for held in self._tag.end()]
+            deltas += [self._keep(held) for held in self._tag.end()]
             self._tag = None
         return deltas
 
-    def _end_with(self, finish: str) -> None:
-        """Keep the reason for the end; of several the last, but a failure stays one."""
+    def _take_stop(self, finish: str) -> None:
+        """Keep the stop reason: the last one, unless an earlier one means failure."""
         self.stop_count += 1
         failed = self._failure_of(self._stop)
         if failed is None:
@@ -170,7 +170,7 @@ class ChatDecoder(BaseDecoder):
             self.silent_output += 1
 
     def _thinking(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
-        """Read the thinking: of the fields that carry the same text, one."""
+        """Yield the thinking; if several fields carry the same text, only one is read."""
         details = "".join(
             [self._details.add(mapping(entry)) for entry in delta.get("reasoning_details") or ()]
         )
@@ -182,7 +182,7 @@ class ChatDecoder(BaseDecoder):
             self.silent_output += 1
 
     def _content(self, content: object) -> Iterator[Delta]:
-        """Read content, which Mistral sends as a list of chunks as well."""
+        """Yield the deltas of the content, which Mistral also sends as a list of chunks."""
         for chunk in content if isinstance(content, list) else [content]:
             fields = mapping(chunk)
             text = chunk if isinstance(chunk, str) else string(fields.get("text"))
@@ -192,22 +192,22 @@ class ChatDecoder(BaseDecoder):
                 self._text.append(text)
                 yield TextDelta(text)
             for thought in fields.get("thinking") or ():
-                said = string(mapping(thought).get("text"))
-                if said:
-                    self._reasoning.append(said)
-                    yield ReasoningDelta(said)
+                thinking = string(mapping(thought).get("text"))
+                if thinking:
+                    self._reasoning.append(thinking)
+                    yield ReasoningDelta(thinking)
 
     def _untagged(self, tag: ThinkTag, text: str) -> Iterator[Delta]:
-        """Read text that may begin with thinking in a tag."""
+        """Yield the deltas of a text that may begin with thinking in a tag."""
         held = True
         for delta in tag.read(text):
             held = False
-            yield self._told(delta)
+            yield self._keep(delta)
         self.silent_output += held
         if tag.is_over:
             self._tag = None
 
-    def _told(self, delta: TextDelta | ReasoningDelta) -> Delta:
+    def _keep(self, delta: TextDelta | ReasoningDelta) -> Delta:
         (self._text if isinstance(delta, TextDelta) else self._reasoning).append(delta.text)
         return delta
 

@@ -1,9 +1,9 @@
-"""OpenAI Chat Completions and its dialects: how a request is spelled.
+"""OpenAI Chat Completions and its dialects: encoding a request.
 
 Source: the types of the packages openai 3.57, groq 1.7, cerebras-cloud-sdk 1.91 and mistralai,
 openrouter.ai/docs (reasoning tokens, tool calling), api-docs.deepseek.com (thinking mode),
 docs.z.ai, platform.moonshot.ai and platform.minimax.io (their chat completion), read on
-2026-11-30. That a message which only calls has the content null, not an empty string:
+2026-11-30. The content of a message with only calls is null, not an empty string:
 github.com/earendil-works/pi/issues/3365 and github.com/PTFOPlayer/TinyHarness/pull/36.
 """
 
@@ -18,7 +18,7 @@ from ...json_value import write_json
 from ..cache_markers import mark_chat
 from ..schema.object_root import object_schema
 from ..schema.openai import for_openai
-from .encode_settings import can_disable_thinking, limits, reasoning, thinks_freely
+from .encode_settings import can_disable_thinking, excludes_forcing, limits, reasoning
 from .think_tag import with_tag
 
 if TYPE_CHECKING:
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from ...handover.target import Target
 
 BRIDGE = "I have read the results."
-"""What an answer says that stands between results and the user, only because one must."""
+"""The text of an answer that is made up because one must stand between results and the user."""
 
 _SEPARATOR = "\n\n"
 
 
 def headers(key: str | None) -> dict[str, str]:
-    """Name the headers that this wire needs; without *key* none that proves who we are."""
+    """Return the headers of this wire, with *key* if there is one."""
     return {} if key is None else {"authorization": f"Bearer {key}"}
 
 
 def path(_target: Target) -> str:
-    """Return what is appended to the provider's base URL."""
+    """Return the path that is appended to the provider's base URL."""
     return "/chat/completions"
 
 
 def encode(handover: Handover) -> dict[str, Any]:
-    """Spell *handover* as the body of a request for a stream.
+    """Return *handover* as the body of a request for a stream.
 
-    What the body is made of may be shared with the conversation, and must not be changed.
+    The body shares values with the conversation, and must not be changed.
     """
     target = handover.target
     body: dict[str, Any] = {
@@ -71,7 +71,7 @@ def _messages(handover: Handover) -> Iterator[dict[str, Any]]:
     instructor = "developer" if is_developer else "system"
     if handover.system:
         yield {"role": instructor, "content": _SEPARATOR.join(handover.system)}
-    for message in _arranged(handover):
+    for message in _in_accepted_order(handover):
         if message.role == "assistant":
             yield from _answer(message, target)
         else:
@@ -79,20 +79,20 @@ def _messages(handover: Handover) -> Iterator[dict[str, Any]]:
             yield {"role": role, "content": _content(message.parts, target)}
 
 
-def _arranged(handover: Handover) -> Iterable[Message]:
-    """Return the messages one after another as the target takes them."""
+def _in_accepted_order(handover: Handover) -> Iterable[Message]:
+    """Return the messages in the order that the target accepts."""
     target = handover.target
-    # An answer of which there is but thinking is none: it has neither content nor calls.
+    # An answer of only thinking is left out: it has neither content nor calls.
     messages: Iterable[Message] = (
         m for m in handover.messages if any(not isinstance(part, Reasoning) for part in m.parts)
     )
     if target.bridges_results:
-        messages = _bridged(messages, handover.notes)
-    return _merged(messages) if target.joins_neighbours else messages
+        messages = _with_bridges(messages, handover.notes)
+    return _joined_neighbours(messages) if target.joins_neighbours else messages
 
 
-def _bridged(messages: Iterable[Message], notes: list[Note]) -> Iterator[Message]:
-    """Put an answer between results and what follows of the user's; it is noted once."""
+def _with_bridges(messages: Iterable[Message], notes: list[Note]) -> Iterator[Message]:
+    """Yield *messages* with an answer between results and the user, which is noted once."""
     note = Note("made", "an answer to results", "the user cannot speak right after them here")
     has_results = False
     for message in messages:
@@ -104,28 +104,28 @@ def _bridged(messages: Iterable[Message], notes: list[Note]) -> Iterator[Message
         has_results = message.has_calls
 
 
-def _merged(messages: Iterable[Message]) -> Sequence[Message]:
-    """Make one message of neighbours that have one role."""
-    merged: list[Message] = []
+def _joined_neighbours(messages: Iterable[Message]) -> Sequence[Message]:
+    """Return *messages* with neighbours of one role joined."""
+    joined: list[Message] = []
     for message in messages:
-        last = merged[-1] if merged else None
+        last = joined[-1] if joined else None
         if last is not None and last.role == message.role and not last.has_calls:
             last.parts += message.parts
         else:
-            merged.append(Message(message.role, [*message.parts]))
-    return merged
+            joined.append(Message(message.role, [*message.parts]))
+    return joined
 
 
 def _answer(message: Message, target: Target) -> Iterator[dict[str, Any]]:
-    """Spell an answer, and the results of its calls right after it."""
+    """Yield an answer, and then the results of its calls."""
     calls = [part for part in message.parts if isinstance(part, ToolCall)]
-    spelled: dict[str, Any] = {"role": "assistant", "content": _text(message.parts) or None}
+    encoded: dict[str, Any] = {"role": "assistant", "content": _text(message.parts) or None}
     thoughts = [part for part in message.parts if isinstance(part, Reasoning)]
     if thoughts:
-        spelled |= _thinking(thoughts, message.parts, target)
+        encoded |= _thinking(thoughts, message.parts, target)
     if calls:
-        spelled["tool_calls"] = [_call(call) for call in calls]
-    yield spelled
+        encoded["tool_calls"] = [_call(call) for call in calls]
+    yield encoded
     for call in calls:
         content = _result(call.output, target)
         yield {"role": "tool", "tool_call_id": call.id, "content": content}
@@ -156,14 +156,14 @@ def _chunk(part: Text | Reasoning) -> dict[str, Any]:
 
 def _call(call: ToolCall) -> dict[str, Any]:
     arguments = write_json(call.input).decode()
-    spelled: dict[str, Any] = {
+    encoded: dict[str, Any] = {
         "id": call.id,
         "type": "function",
         "function": {"name": call.name, "arguments": arguments},
     }
     if call.signature:
-        spelled["extra_content"] = {"google": {"thought_signature": call.signature}}
-    return spelled
+        encoded["extra_content"] = {"google": {"thought_signature": call.signature}}
+    return encoded
 
 
 def _result(output: Output | None, target: Target) -> str | list[dict[str, Any]]:
@@ -171,7 +171,7 @@ def _result(output: Output | None, target: Target) -> str | list[dict[str, Any]]
 
 
 def _content(parts: Sequence[Part], target: Target) -> str | list[dict[str, Any]]:
-    """Return text as a string, and what else there is as a list where *target* takes one."""
+    """Return text as a string; with pictures a list, if *target* takes one."""
     if target.is_plain or not any(isinstance(part, Image) for part in parts):
         return _text(parts)
     return [_block(part) for part in parts if isinstance(part, Text | Image)]
@@ -193,17 +193,17 @@ def _thoughts(thoughts: Iterable[Reasoning]) -> str:
 
 
 def _tools(handover: Handover) -> dict[str, Any]:
-    """Return what is said of tools; nothing where there are none, for then nothing may be."""
+    """Return the parameters about tools; without tools they are refused, so that there are none."""
     settings, unsupported_parameters = handover.settings, handover.target.unsupported_parameters
-    is_unsayable = settings.tool_choice == "none" and "tool_choice" in unsupported_parameters
-    if not handover.tools or is_unsayable:
+    cannot_forbid = settings.tool_choice == "none" and "tool_choice" in unsupported_parameters
+    if not handover.tools or cannot_forbid:
         return {}
-    spelled: dict[str, Any] = {"tools": [_tool(tool, handover.target) for tool in handover.tools]}
+    encoded: dict[str, Any] = {"tools": [_tool(tool, handover.target) for tool in handover.tools]}
     if settings.tool_choice is not None:
-        spelled["tool_choice"] = _choice(settings.tool_choice, handover)
+        encoded["tool_choice"] = _choice(settings.tool_choice, handover)
     if settings.parallel_tool_calls is not None:
-        spelled["parallel_tool_calls"] = settings.parallel_tool_calls
-    return spelled
+        encoded["parallel_tool_calls"] = settings.parallel_tool_calls
+    return encoded
 
 
 def _tool(tool: ToolSpec, target: Target) -> dict[str, Any]:
@@ -215,15 +215,15 @@ def _tool(tool: ToolSpec, target: Target) -> dict[str, Any]:
 
 
 def _choice(choice: str, handover: Handover) -> str | dict[str, Any]:
-    """Spell which tool is to be called; where a model cannot be made to, it is left to it."""
+    """Return the choice of tool; ``auto`` if the model cannot be forced."""
     target = handover.target
     if choice in {"auto", "none"}:
         return choice
-    # What refuses it only while it thinks takes it when it does not.
-    is_silenced = handover.settings.reasoning == "none" and can_disable_thinking(target)
-    if not (target.can_force_tool or is_silenced):
+    # Some models cannot be forced only while they think.
+    has_thinking_off = handover.settings.reasoning == "none" and can_disable_thinking(target)
+    if not (target.can_force_tool or has_thinking_off):
         return "auto"
-    if thinks_freely(handover.settings, target):
+    if excludes_forcing(handover.settings, target):
         why = "it thinks, and then none can be forced"
         handover.note("changed", f"tool_choice {choice!r} to 'auto'", why)
         return "auto"

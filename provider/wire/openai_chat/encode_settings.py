@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 def limits(settings: Settings, target: Target) -> dict[str, Any]:
-    """Return what bounds and steers an answer, but for its thinking."""
-    spelled: dict[str, Any] = {}
+    """Return the parameters that limit and steer an answer, except its thinking."""
+    parameters: dict[str, Any] = {}
     if settings.max_output_tokens is not None:
-        spelled[target.token_limit] = target.longest(settings.max_output_tokens)
-    takes_sampling = target.takes_sampling and not thinks_freely(settings, target)
+        parameters[target.token_limit] = target.longest(settings.max_output_tokens)
+    takes_sampling = target.takes_sampling and not excludes_forcing(settings, target)
     if takes_sampling and settings.temperature is not None:
-        spelled["temperature"] = settings.temperature
-    is_one_too_many = "temperature" in spelled and not target.takes_temperature_and_top_p
+        parameters["temperature"] = settings.temperature
+    is_one_too_many = "temperature" in parameters and not target.takes_temperature_and_top_p
     if takes_sampling and settings.top_p is not None and not is_one_too_many:
-        spelled["top_p"] = settings.top_p
+        parameters["top_p"] = settings.top_p
     if target.takes_cache_key and settings.cache_key is not None:
-        spelled["prompt_cache_key"] = settings.cache_key
-    return spelled
+        parameters["prompt_cache_key"] = settings.cache_key
+    return parameters
 
 
 def reasoning(settings: Settings, target: Target) -> dict[str, Any]:
-    """Return the parameters that ask for an effort; empty where none can be asked for."""
+    """Return the parameters that ask for an effort; empty: the target takes none."""
     effort = settings.reasoning
     if effort is None or target.thinking == "none":
         return {}
@@ -55,8 +55,8 @@ def _effort_parameters(effort: Effort, target: Target) -> dict[str, Any]:
             return {}
 
 
-def thinks_freely(settings: Settings, target: Target) -> bool:
-    """Say whether it is asked to think, and refuses then to be forced or steered."""
+def excludes_forcing(settings: Settings, target: Target) -> bool:
+    """True if the model is asked to think, and then cannot be forced or sampled."""
     return target.thinking_excludes_forcing and settings.reasoning not in {None, "none"}
 
 

@@ -26,20 +26,20 @@ class ReasoningDetails:
         self._entries: list[tuple[dict[str, Any], list[str]]] = []
 
     def add(self, fragment: Mapping[str, Any]) -> str:
-        """Take one fragment; return the thinking that can be read in it."""
+        """Add one fragment, and return its readable thinking."""
         name = _TEXT_OF.get(string(fragment.get("type")))
-        said = string(fragment.get(name)) if name else ""
+        text = string(fragment.get(name)) if name else ""
         fields = {key: value for key, value in fragment.items() if value is not None}
         if name and self._continues(fields):
             entry, pieces = self._entries[-1]
             entry.update(fields)
-            pieces.append(said)
+            pieces.append(text)
         else:
-            self._entries.append((fields, [said]))
-        return said
+            self._entries.append((fields, [text]))
+        return text
 
     def merged(self) -> list[dict[str, Any]]:
-        """Return the entries in order, each text in one piece."""
+        """Return the entries in order, each with its whole text."""
         return [self._whole(fields, pieces) for fields, pieces in self._entries]
 
     def _continues(self, fields: Mapping[str, Any]) -> bool:

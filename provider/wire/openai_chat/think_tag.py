@@ -1,8 +1,8 @@
-"""Thinking that comes inside the text of an answer, in a tag at its very beginning.
+"""Thinking inside the text of an answer, in a tag at its start.
 
 Source: platform.minimax.io/docs/api-reference/text-openai-api, read on 2026-11-30. The models'
-own chat template (huggingface.co/MiniMaxAI/MiniMax-M2) takes the line breaks beside a tag as its
-own, so that nothing is lost with them.
+own chat template (huggingface.co/MiniMaxAI/MiniMax-M2) adds the line breaks beside a tag, so that
+they can be dropped.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ _CLOSE = "</think>"
 
 
 def with_tag(thinking: str, text: str) -> str:
-    """Return *text* after *thinking*, as the model wrote them."""
+    """Return *thinking* in a tag, and then *text*, as the model wrote them."""
     return f"{_OPEN}\n{thinking}\n{_CLOSE}" + (text and f"\n\n{text}")
 
 
 class ThinkTag:
-    """Tell the thinking of one answer from its text, wherever the pieces are cut.
+    """Separates the thinking of one answer from its text, wherever the pieces are cut.
 
     Attributes:
-        is_over: The thinking has ended, or there is none; whatever follows is text.
+        is_over: The thinking has ended, or there is none, so that only text follows.
     """
 
     def __init__(self) -> None:
@@ -36,12 +36,12 @@ class ThinkTag:
         self._read = self._before
 
     def read(self, content: str) -> Iterator[TextDelta | ReasoningDelta]:
-        """Take the next piece of the answer; what cannot be told yet is held back."""
+        """Yield the deltas of the next piece; a possible part of a tag is held back."""
         held, self._held = self._held, ""
         yield from self._read(held + content)
 
     def end(self) -> Iterator[TextDelta | ReasoningDelta]:
-        """Give what is held back: nothing follows that could make a tag of it."""
+        """Yield what is held back, because nothing follows that could complete a tag."""
         held, self._held = self._held, ""
         if held:
             yield ReasoningDelta(held) if self._read == self._inside else TextDelta(held)
@@ -64,14 +64,14 @@ class ThinkTag:
 
     def _inside(self, content: str) -> Iterator[TextDelta | ReasoningDelta]:
         thinking, tag, text = content.partition(_CLOSE)
-        known = (thinking if tag else _without_start_of(_CLOSE, thinking)).rstrip("\n")
-        if known:
-            yield ReasoningDelta(known)
+        certain = (thinking if tag else _without_start_of(_CLOSE, thinking)).rstrip("\n")
+        if certain:
+            yield ReasoningDelta(certain)
         if tag:
             self._read = self._closed
             yield from self._closed(text)
         else:
-            self._held = content[len(known) :]
+            self._held = content[len(certain) :]
 
     def _closed(self, content: str) -> Iterator[TextDelta | ReasoningDelta]:
         text = content.lstrip("\n")
@@ -89,6 +89,6 @@ class ThinkTag:
 
 
 def _without_start_of(tag: str, text: str) -> str:
-    """Return *text* without what may be the beginning of *tag* at its end."""
+    """Return *text* without a possible start of *tag* at its end."""
     lengths = range(min(len(tag) - 1, len(text)), 0, -1)
     return text[: -next((n for n in lengths if text.endswith(tag[:n])), 0) or None]

@@ -1,4 +1,4 @@
-"""Fragments of tool calls, as Chat Completions and its dialects stream them, to calls."""
+"""Tool calls, put together from the fragments that Chat Completions streams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Call:
-    """One call while it comes."""
+    """One call while it arrives."""
 
     id: str = ""
     name: str = ""
@@ -27,38 +27,39 @@ class Call:
 
     @property
     def is_complete(self) -> bool:
-        """Its arguments are there and read as an object, so more of them cannot follow."""
+        """True if the arguments are a whole JSON object, so that no more of them can follow."""
         if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
             return False
         return read_arguments("".join(self.pieces)) is not None
 
     @property
     def has_no_arguments(self) -> bool:
-        """Nothing of its arguments came."""
+        """True if nothing of the arguments has come."""
         return not any(piece and not piece.isspace() for piece in self.pieces)
 
 
 class CallAssembler:
-    """Put the fragments of calls together.
+    """Puts the fragments of calls together.
 
-    A fragment belongs to the call of its ``index``; without one to that of its ``id``; without
-    either to the last, as does one with an ``id`` that is new and no name. Some servers number
-    every call 0, so that another name begins another call, and so does the same after whole
-    arguments, unless the id is the same as well; some change the id within a call, and repeat its
-    name.
+    A fragment belongs to the call with its ``index``; without an index to the call with its ``id``;
+    without either to the last call. A new ``id`` without a name also goes on with the last call.
 
-    Source: captures compat_stream_tools_without_index; for what a Gemini signs,
+    Some servers number every call 0. Another name therefore starts another call, and so does the
+    same name after whole arguments, unless the id is the same too. Some servers change the id
+    within a call, and repeat its name.
+
+    Source: captures compat_stream_tools_without_index; for Gemini's signatures,
     ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-30.
     """
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
-        self._told = SeenCalls()
+        self._seen = SeenCalls()
         self._at: dict[int, Call] = {}
-        self._of: dict[str, Call] = {}  # by each id that a fragment of it had
+        self._of: dict[str, Call] = {}  # by every id of its fragments
 
     def add(self, fragment: object) -> Iterator[Delta]:
-        """Take one fragment; tell when it begins a call that can be named."""
+        """Add one fragment; yield the start of a call once its name is known."""
         fields = mapping(fragment)
         function = mapping(fields.get("function"))
         proof = mapping(mapping(fields.get("extra_content")).get("google"))
@@ -68,7 +69,7 @@ class CallAssembler:
         arguments = function.get("arguments")
         if isinstance(arguments, dict):
             arguments = write_json(arguments).decode()
-        call = self._call(fields.get("index"), id_, name, says_more=bool(arguments))
+        call = self._call(fields.get("index"), id_, name, has_arguments=bool(arguments))
         call.signature = string(proof.get("thought_signature")) or call.signature
         if arguments and isinstance(arguments, str) and not self._is_repeat(call, name, arguments):
             call.pieces.append(arguments)
@@ -79,17 +80,17 @@ class CallAssembler:
             call.id = id_
 
     def close(self) -> Iterator[Delta]:
-        """Close each call whose arguments are whole, and tell so; once, though it came twice."""
+        """Yield the end of each call with whole arguments; only once if a server sends it twice."""
         for call in list(self.calls):
             if call.input is None and call.name and call.is_complete:
                 yield from self._close(call)
 
     def end(self, *, is_cut: bool) -> Iterator[Delta]:
-        """Close the others, of which nothing more can come; but none whose arguments are cut off.
+        """Yield the end of the other calls, except those with cut arguments.
 
         Args:
-            is_cut: The answer lacks its end. Then a call without arguments may be one that has
-                some, of which none came.
+            is_cut: The answer lacks its end, so that a call without arguments may have some that
+                did not come.
         """
         for call in list(self.calls):
             if call.input is None and call.name and not (is_cut and call.has_no_arguments):
@@ -99,30 +100,30 @@ class CallAssembler:
         call.input = read_arguments("".join(call.pieces))
         if call.input is None:
             return
-        if self._told.is_repeat(call.id, call.name, call.input):
+        if self._seen.is_repeat(call.id, call.name, call.input):
             self.calls = [other for other in self.calls if other is not call]
         else:
             yield ToolCallEnded(call.id, call.name, call.input)
 
     @property
     def lacks_arguments(self) -> bool:
-        """There is a call of whose arguments nothing came."""
+        """True if there is a call without any arguments yet."""
         return any(call.input is None and call.has_no_arguments for call in self.calls)
 
     @property
     def parts(self) -> list[ToolCall]:
-        """The calls that are closed."""
+        """The closed calls."""
         return [
             ToolCall(call.id, call.name, call.input, signature=call.signature)
             for call in self.calls
             if call.input is not None
         ]
 
-    def _call(self, index: object, id_: str, name: str, *, says_more: bool) -> Call:
+    def _call(self, index: object, id_: str, name: str, *, has_arguments: bool) -> Call:
         if isinstance(index, int):
             call = self._at.get(index)
         else:
-            call = self._of.get(id_) or self._last(id_, name, says_more=says_more)
+            call = self._of.get(id_) or self._last(id_, name, has_arguments=has_arguments)
         if call is None or self._starts_new_call(call, id_, name):
             call = Call()
             self.calls.append(call)
@@ -132,16 +133,16 @@ class CallAssembler:
             self._of[id_] = call
         return call
 
-    def _last(self, id_: str, name: str, *, says_more: bool) -> Call | None:
-        """Return the last call, unless a fragment with a new id cannot go on with it."""
+    def _last(self, id_: str, name: str, *, has_arguments: bool) -> Call | None:
+        """Return the last call; None: a fragment with a new id cannot belong to it."""
         last = self.calls[-1] if self.calls else None
         if last is None or not id_:
             return last
-        return None if name or (says_more and last.is_complete) else last
+        return None if name or (has_arguments and last.is_complete) else last
 
     @staticmethod
     def _is_repeat(call: Call, name: str, arguments: str) -> bool:
-        """A closed call takes no more; and some servers send a whole call twice."""
+        """True if the fragment repeats a call: some servers send a whole call twice."""
         return call.input is not None or bool(name and call.name and call.pieces == [arguments])
 
     @staticmethod

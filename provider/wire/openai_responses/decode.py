@@ -1,4 +1,4 @@
-"""OpenAI Responses: what the stream means.
+"""OpenAI Responses: decoding a stream.
 
 Source: the types of the openai package 3.57 and codex (codex-rs/codex-api/src/sse/responses.rs),
 read on 2026-11-29; captures responses_*.
@@ -34,24 +34,24 @@ _OWNERS = {
     "response.function_call_arguments.delta": "function_call",
     "response.function_call_arguments.done": "function_call",
 }
-"""The type of the item that an event goes on with."""
+"""The type of the item that an event belongs to."""
 
 
 class ResponsesDecoder(BaseDecoder):
-    """Read the events of one attempt; a `Decoder` of `wire.py`."""
+    """The `Decoder` of Responses."""
 
     wire: ClassVar[Wire] = "openai-responses"
 
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)
         self._order: list[Item] = []
-        self._told = SeenCalls()
+        self._seen = SeenCalls()
         self._at: dict[object, Item] = {}
         self._is_cut = False
 
     @property
     def parts(self) -> list[Part]:
-        """What came so far; an item is finished when its own end came, and a call counts then."""
+        """The parts so far; an item is finished, and a call counts, when its own end has come."""
         parts = (item.part() for item in self._order)
         return [part for part in parts if part is not None]
 
@@ -66,10 +66,10 @@ class ResponsesDecoder(BaseDecoder):
         return self._other(kind, value)
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
-        """Judge the stream where the body ended, however it did.
+        """Check the stream at the end of the body.
 
         Raises:
-            ProviderError: No terminal event came, or one that means failure.
+            ProviderError: The terminal event is missing, or means failure.
         """
         stop = self._stop
         if stop is None:
@@ -82,7 +82,9 @@ class ResponsesDecoder(BaseDecoder):
             raise stream_error.failed_stop(FailureKind.REFUSAL, "refusal", refusal)
         deltas: list[Delta] = []
         if not self._is_cut:
-            deltas = [d for item in list(self._order) for d in self._once(item, item.end())]
+            deltas = [
+                d for item in list(self._order) for d in self._without_repeat(item, item.end())
+            ]
             self._check_calls(stop)
         if stop != _MAX_TOKENS and not any(isinstance(p, Text | ToolCall) for p in self.parts):
             raise stream_error.empty_answer(stop)
@@ -100,9 +102,9 @@ class ResponsesDecoder(BaseDecoder):
 
     def _other(self, kind: str, value: Mapping[str, Any]) -> Sequence[Delta]:
         if kind in _OWNERS:
-            return self._go_on(kind, value)
+            return self._continue_item(kind, value)
         if kind == "response.output_item.added":
-            return self._added(value)
+            return self._start_item(value)
         if kind == "response.output_item.done":
             return self._done(value)
         if kind in _TERMINAL:
@@ -110,13 +112,13 @@ class ResponsesDecoder(BaseDecoder):
         elif kind == "error" or has_error_object(value):
             raise self._error(value)
         elif kind.endswith(".delta"):
-            self.silent_output += 1  # of an item that we do not keep
+            self.silent_output += 1  # of an item that is not kept
         else:
             self._note(mapping(value.get("response")))
         return _NOTHING
 
     def _item(self, value: Mapping[str, Any], kind: str) -> Item:
-        """Return the item that an event goes on with; one that was not announced begins here."""
+        """Return the item that an event belongs to; an item that was not announced starts here."""
         item = self._at.get(_key(value))
         if item is None or item.kind != kind or item.is_done:
             return self._open(value, Item(kind))
@@ -127,10 +129,10 @@ class ResponsesDecoder(BaseDecoder):
         self._order.append(item)
         return item
 
-    def _go_on(self, kind: str, value: Mapping[str, Any]) -> Sequence[Delta]:
+    def _continue_item(self, kind: str, value: Mapping[str, Any]) -> Sequence[Delta]:
         known = self._at.get(_key(value))
         if known is not None and known.is_done and known.kind == _OWNERS[kind]:
-            return _NOTHING  # its own end said it all
+            return _NOTHING  # its own end had everything
         item = self._item(value, _OWNERS[kind])
         if kind.endswith(".done"):
             item.pieces = [string(value.get("arguments")) or "".join(item.pieces)]
@@ -147,7 +149,7 @@ class ResponsesDecoder(BaseDecoder):
             item.pieces.append(text)
         return _NOTHING
 
-    def _added(self, value: Mapping[str, Any]) -> Sequence[Delta]:
+    def _start_item(self, value: Mapping[str, Any]) -> Sequence[Delta]:
         fields = value["item"]
         known = self._at.get(_key(value))
         if known is not None and not known.is_done and known.is_of(fields):
@@ -162,25 +164,25 @@ class ResponsesDecoder(BaseDecoder):
             item = self._open(value, Item(string(fields.get("type"))))
         if item.is_done:
             return _NOTHING
-        deltas = self._once(item, item.close(fields))
+        deltas = self._without_repeat(item, item.close(fields))
         if item.encrypted and not deltas:
             self.silent_output += 1
         return deltas
 
-    def _once(self, item: Item, deltas: Sequence[Delta]) -> Sequence[Delta]:
-        """Return *deltas*, which close *item*; none where it is a call that came before."""
+    def _without_repeat(self, item: Item, deltas: Sequence[Delta]) -> Sequence[Delta]:
+        """Return *deltas*, which close *item*; none if it is a call that came before."""
         if not deltas or item.input is None:
             return deltas
-        if self._told.is_repeat(item.call_id, item.name, item.input):
+        if self._seen.is_repeat(item.call_id, item.name, item.input):
             self._order = [other for other in self._order if other is not item]
             return _NOTHING
         return deltas
 
     def _finish(self, kind: str, response: object) -> None:
-        """Take the terminal event; the status in it may be worse than its name.
+        """Take the terminal event; the status in it can be worse than its name.
 
         Raises:
-            ProviderError: It tells of a failure.
+            ProviderError: The event reports a failure.
         """
         fields = mapping(response)
         self._note(fields)
@@ -191,7 +193,7 @@ class ResponsesDecoder(BaseDecoder):
         reason = string(mapping(fields.get("incomplete_details")).get("reason"))
         self._stop = (reason or "incomplete") if self._is_cut else "completed"
         self.is_done = True
-        # Azure names the encrypted thinking here only.
+        # Azure sends the encrypted thinking only here.
         for entry in map(mapping, fields.get("output") or ()):
             for item in self._order:
                 if item.is_done and item.id and item.is_of(entry):
@@ -206,7 +208,7 @@ class ResponsesDecoder(BaseDecoder):
 
 
 def _key(value: Mapping[str, Any]) -> object:
-    """Name the item that an event is about: its place, for some gateways change its id."""
+    """Return the key of the item of an event: its index, because some gateways change its id."""
     index = value.get("output_index")
     if isinstance(index, int):
         return index

@@ -1,4 +1,4 @@
-"""OpenAI Responses: what we send.
+"""OpenAI Responses: encoding a request.
 
 Source: the request types of the openai package 3.57 and
 developers.openai.com/api/docs/guides/reasoning (encrypted reasoning items), read on 2026-11-29.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Item = dict[str, Any]
 
 MIN_TOKENS = 16
-"""The shortest limit that may be set; a lower one is refused with ``integer_below_min_value``.
+"""The lowest limit; a lower one is refused with ``integer_below_min_value``.
 
 Source: github.com/earendil-works/pi/issues/6265.
 """
@@ -32,17 +32,17 @@ _FREE = frozenset({"auto", "none"})
 
 
 def headers(key: str | None) -> dict[str, str]:
-    """Name the headers that this wire needs; without *key* none that proves who we are."""
+    """Return the headers of this wire, with *key* if there is one."""
     return {} if key is None else {"authorization": f"Bearer {key}"}
 
 
 def path(_target: Target) -> str:
-    """Return what is appended to the provider's base URL."""
+    """Return the path that is appended to the provider's base URL."""
     return "/responses"
 
 
 def encode(handover: Handover) -> dict[str, Any]:
-    """Build the body of a request; strings and schemas in it are those of the conversation."""
+    """Return the body of a request; it shares strings and schemas with the conversation."""
     target = handover.target
     body: dict[str, Any] = {"model": target.route.model, "stream": True, "store": False}
     if handover.system:
@@ -57,7 +57,7 @@ def encode(handover: Handover) -> dict[str, Any]:
 
 
 def _items(message: Message) -> Iterator[Item]:
-    """Spell one message as items; the results of its calls come after the last of them."""
+    """Yield the items of one message; the results of its calls come last."""
     if message.role != "assistant":
         role = "developer" if message.role == "system" else "user"
         yield {"type": "message", "role": role, "content": list(_content(message.parts))}
@@ -93,10 +93,10 @@ def _content(parts: Sequence[Part]) -> Iterator[Item]:
 
 
 def _answer(text: Text) -> Item:
-    """Spell what was answered as the item that it was, or without an id as a plain message.
+    """Return a text of the model as the item that it was; without an id as a plain message.
 
-    Source: without an id a list of ``output_text`` is refused by servers that check requests by
-    the types of the openai package,
+    Source: servers that check requests by the types of the openai package refuse a list of
+    ``output_text`` without an id,
     github.com/MiaAI-Lab/DeepSeek-v4-Flash-DSpark-2x-DGX-Spark/issues/138.
     """
     about = {} if text.phase is None else {"phase": text.phase}
@@ -135,20 +135,20 @@ def _output(output: Output | None) -> str | list[Item]:
 
 
 def _reasoning(settings: Settings, target: Target) -> dict[str, Any]:
-    """Ask for the thinking in the form in which it may come back, for nothing is stored."""
+    """Return the parameters about thinking, which is encrypted because nothing is stored."""
     efforts = openai_efforts(target.route.model)
     if target.thinking == "none" or not efforts:
         return {}
     asked: dict[str, Any] = {"include": ["reasoning.encrypted_content"]}
     if settings.reasoning is not None:
         effort = nearest_effort(settings.reasoning, efforts)
-        told = {} if effort == "none" else {"summary": "auto"}
-        asked["reasoning"] = {"effort": effort, **told}
+        summary = {} if effort == "none" else {"summary": "auto"}
+        asked["reasoning"] = {"effort": effort, **summary}
     return asked
 
 
 def _tools(handover: Handover) -> dict[str, Any]:
-    """Declare the tools; what says how to call them is refused where there are none."""
+    """Return the parameters about tools; without tools they are refused, so that there are none."""
     if not handover.tools:
         return {}
     asked: dict[str, Any] = {"tools": [_tool(tool) for tool in handover.tools]}
@@ -174,7 +174,7 @@ def _tool(tool: ToolSpec) -> Item:
         "name": tool.name,
         **described,
         "parameters": for_openai(tool.input_schema),
-        "strict": False,  # which is not the default here
+        "strict": False,  # the default here is True
     }
 
 

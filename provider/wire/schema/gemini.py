@@ -19,27 +19,27 @@ _BESIDE_REF = frozenset({"description", "default"})
 
 
 def for_gemini(schema: Mapping[str, Any]) -> Schema:
-    """Return *schema* as Gemini's ``parametersJsonSchema`` takes it.
+    """Return *schema* in the form of Gemini's ``parametersJsonSchema``.
 
-    A constant is said as the only one of a list, for `const` is ignored there. Beside a
-    reference stands little else, and the root is an object.
+    A constant becomes an enum of one value, because `const` is ignored there. Few keywords can
+    stand beside a reference, and the root is an object.
     """
-    root = _for_gemini(rooted(schema))
+    root = _one_for_gemini(rooted(schema))
     unread = [root]
-    while unread:  # a schema may be nested deeper than functions can be
-        change_below(unread.pop(), _for_gemini, unread)
+    while unread:  # no recursion, because schemas can be nested very deeply
+        change_below(unread.pop(), _one_for_gemini, unread)
     return root
 
 
-def _for_gemini(schema: Mapping[str, Any]) -> Schema:
-    """Return one schema as Gemini takes it; those in it are still the agent's."""
+def _one_for_gemini(schema: Mapping[str, Any]) -> Schema:
+    """Return one schema in Gemini's form, with the agent's own schemas in it."""
     if "$ref" in schema:
         return {
             key: value
             for key, value in schema.items()
             if key != "$schema" and (key.startswith("$") or key in _BESIDE_REF)
         }
-    made = {key: value for key, value in schema.items() if key not in {"$schema", "const"}}
+    changed = {key: value for key, value in schema.items() if key not in {"$schema", "const"}}
     if "const" in schema:
-        made["enum"] = [schema["const"]]
-    return made
+        changed["enum"] = [schema["const"]]
+    return changed

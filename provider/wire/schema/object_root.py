@@ -1,7 +1,7 @@
 """The JSON Schema of a tool's arguments, as one object at its root.
 
-Anthropic refuses a root of another type, and one that is a choice between schemas. What such a
-root says is kept as far as one object can say it: it may then allow more, never less.
+Anthropic refuses a root of another type, and a root that is a choice between schemas. Such a root
+becomes one object, as close as possible: it may allow more than before, but never less.
 
 Source: the `InputSchema` of the anthropic package 2.14, and the error ``input_schema does not
 support oneOf, allOf, or anyOf at the top level``.
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _CHOICES = ("allOf", "anyOf", "oneOf")
 _DEEPEST = 4
-"""How far references and choices within choices are followed; a schema may refer to itself."""
+"""The depth to which references and choices are followed; a schema can refer to itself."""
 
 
 def object_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return *schema* where its root is an object, or else one that allows the same objects."""
+    """Return *schema* if its root is an object, or else an object that allows the same values."""
     if schema.get("type") == "object" and not any(name in schema for name in ("$ref", *_CHOICES)):
         return schema
     if not _can_be_object(schema):
@@ -41,7 +41,7 @@ def object_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _can_be_object(schema: Mapping[str, Any]) -> bool:
-    """Say whether *schema* can be what arguments are: ``null`` and strings cannot."""
+    """True if *schema* allows an object, as arguments are; ``null`` and strings are none."""
     type_ = schema.get("type", "object")
     return type_ == "object" or (isinstance(type_, list) and "object" in type_)
 
@@ -49,7 +49,7 @@ def _can_be_object(schema: Mapping[str, Any]) -> bool:
 def _members(
     schema: Mapping[str, Any], root: Mapping[str, Any], depth: int
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the properties that *schema* knows in any way, and those that it always requires."""
+    """Return all properties in *schema*, and the names that it always requires."""
     properties = dict(mapping(schema.get("properties")))
     required = list(listed(schema.get("required")))
     if depth == 0:
@@ -71,7 +71,7 @@ def _join(
     *,
     is_all: bool,
 ) -> None:
-    """Add what *branches* know to *properties* and *required*."""
+    """Add the members of *branches* to *properties* and *required*."""
     schemas: dict[str, list[Any]] = {}
     for known, _ in branches:
         for name, schema in known.items():
@@ -79,9 +79,9 @@ def _join(
             if schema not in seen:
                 seen.append(schema)
     for name, seen in schemas.items():
-        said = seen[0] if len(seen) == 1 else {"allOf" if is_all else "anyOf": seen}
-        own = properties.get(name, said)
-        properties[name] = own if own == said else {"allOf": [own, said]}
+        joined = seen[0] if len(seen) == 1 else {"allOf" if is_all else "anyOf": seen}
+        own = properties.get(name, joined)
+        properties[name] = own if own == joined else {"allOf": [own, joined]}
     for name in dict.fromkeys(name for _, names in branches for name in names):
         is_always = is_all or all(name in names for _, names in branches)
         if is_always and name not in required:

@@ -1,8 +1,8 @@
-"""The JSON Schema of a tool's arguments as OpenAI takes it, where it is not to be strict.
+"""The JSON Schema of a tool's arguments in the form that OpenAI checks, without strict mode.
 
-Source: developers.openai.com/api/docs/guides/function-calling, and what is refused without being
-written there: ``schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at
-the top level`` and ``array schema missing items``.
+Source: developers.openai.com/api/docs/guides/function-calling, and undocumented refusals: ``schema
+must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level`` and
+``array schema missing items``.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ _NOT_AT_ROOT = frozenset({"not", "enum"})
 
 
 def for_openai(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *schema* with an object at its root that names its properties, and lists of things."""
+    """Return *schema* with an object at its root that has properties, and arrays with items."""
     root = {key: each for key, each in object_schema(schema).items() if key not in _NOT_AT_ROOT}
     root.setdefault("properties", {})
     unread = [root] if any(map(_lacks_items, _nested(root))) else []
-    while unread:  # a schema may be nested deeper than functions can be
-        change_below(unread.pop(), _listed, unread)
+    while unread:  # no recursion, because schemas can be nested very deeply
+        change_below(unread.pop(), _with_items, unread)
     return root
 
 
-def _listed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one schema that says what is in a list, where it may be one."""
+def _with_items(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one schema; if it can be an array, with its items."""
     return {**schema, "items": {}} if _lacks_items(schema) else dict(schema)
 
 
@@ -40,7 +40,7 @@ def _lacks_items(schema: Mapping[str, Any]) -> bool:
 
 
 def _nested(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Go through all that is in *schema* and may be one."""
+    """Yield *schema* and every object in it, which may be a schema."""
     unread: list[object] = [schema]
     while unread:
         each = unread.pop()

@@ -1,7 +1,7 @@
-"""JSON Schemas in the subset of OpenAPI that a Gemini before 2.5 takes; some of each is lost.
+"""JSON Schemas in the subset of OpenAPI that a Gemini before 2.5 takes, which loses details.
 
 Source: ai.google.dev/api/caching (Schema) and the types of the google-genai package 2.34, read on
-2026-11-29; for what is refused without being written there
+2026-11-29; for undocumented refusals
 github.com/anomalyco/opencode/pull/12911 and github.com/nodetool-ai/nodetool/pull/4761.
 """
 
@@ -14,7 +14,7 @@ from .schema import Schema, resolve, rooted
 
 _DEEPEST = 32
 _MOST = 4096
-"""How many schemas may come of one; what refers to others twice over could double without end."""
+"""The largest number of schemas that one can become; double references could grow without end."""
 
 _KEYWORDS: Mapping[str, frozenset[str]] = {
     "string": frozenset({"minLength", "maxLength", "pattern"}),
@@ -24,35 +24,35 @@ _KEYWORDS: Mapping[str, frozenset[str]] = {
     "array": frozenset({"minItems", "maxItems"}),
     "object": frozenset({"minProperties", "maxProperties"}),
 }
-"""What may be said of each type beside its description, and is taken over as it is."""
+"""The keywords that are kept for each type, beside its description."""
 _FORMATS: Mapping[str, frozenset[str]] = {
     "string": frozenset({"date-time"}),
     "number": frozenset({"float", "double"}),
     "integer": frozenset({"int32", "int64"}),
 }
-_TOLD_BY = {
+_IMPLIED_BY = {
     "object": ("properties", "required", "additionalProperties", "patternProperties"),
     "array": ("items", "prefixItems", "minItems", "maxItems", "uniqueItems"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-"""The keywords that tell a type which is not named."""
+"""The keywords that imply a type which is not named."""
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array"}
 _ANYTHING = "string"
-"""Stands for the type where any would do: there must be one, and what is said fits in it."""
+"""The type if any type is allowed: one must be named, and text can hold anything."""
 
 
 def for_gemini_subset(schema: Mapping[str, Any]) -> Schema:
     """Return *schema* without what Gemini's ``parameters`` refuses.
 
-    A reference becomes what it refers to; one that leads back to itself or nowhere, and what is
-    nested too deeply, becomes any object. One of several schemas is any of them, several types
-    are as many schemas, and of constants only strings are kept.
+    References are resolved; a circular or broken one, and what is nested too deeply, becomes any
+    object. ``oneOf`` becomes ``anyOf``, several types become several schemas, and only string
+    constants are kept.
     """
     return _Lowering(schema).lower(rooted(schema), frozenset({"#"}))
 
 
 class _Lowering:
-    """One schema on its way to the subset."""
+    """The conversion of one schema to the subset."""
 
     def __init__(self, whole: Mapping[str, Any]) -> None:
         self._whole = whole
@@ -78,14 +78,14 @@ class _Lowering:
             lowered = (self.lower(each, refs, depth + 1) for each in others)
             made = [one for each in lowered for one in each.get("anyOf", [each])]
         else:
-            names = names or [_told_type(schema)]
+            names = names or [_implied_type(schema)]
             made = [self._typed(name, schema, refs, depth) for name in names]
-        return _said(made or [{"type": _ANYTHING}], schema, is_nullable=is_nullable)
+        return _described(made or [{"type": _ANYTHING}], schema, is_nullable=is_nullable)
 
     def _whole_of(
         self, schema: Mapping[str, Any], refs: frozenset[str], depth: int
     ) -> tuple[Mapping[str, Any], frozenset[str]]:
-        """Put into *schema* what it refers to, and all that must hold as well."""
+        """Return *schema* with its reference resolved and its ``allOf`` joined into it."""
         while "$ref" in schema:
             ref = schema["$ref"]
             found = resolve(self._whole, ref) if isinstance(ref, str) and ref not in refs else {}
@@ -100,13 +100,13 @@ class _Lowering:
             self._count += 1
             if isinstance(part, Mapping) and self._count <= _MOST and depth <= _DEEPEST:
                 whole, refs = self._whole_of(part, refs, depth + 1)
-                made = _merged(made, whole)
+                made = _joined(made, whole)
         return made, refs
 
     def _typed(
         self, name: str, schema: Mapping[str, Any], refs: frozenset[str], depth: int
     ) -> Schema:
-        """Return what *schema* says of values of the type *name*."""
+        """Return the schema for values of the type *name*."""
         kept = _KEYWORDS[name]
         made = {"type": name, **{key: value for key, value in schema.items() if key in kept}}
         format_ = schema.get("format")
@@ -123,7 +123,7 @@ class _Lowering:
         return made
 
     def _object(self, schema: Mapping[str, Any], refs: frozenset[str], depth: int) -> Schema:
-        """Return the properties of an object, with those that it has only in some cases."""
+        """Return the properties of an object, with those of its alternatives."""
         properties = dict(_properties(schema))
         for each in _alternatives(schema):
             if isinstance(each, Mapping):
@@ -141,8 +141,8 @@ class _Lowering:
         return made
 
 
-def _merged(schema: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
-    """Return *schema* and what *other* says beyond it."""
+def _joined(schema: Mapping[str, Any], other: Mapping[str, Any]) -> Schema:
+    """Return *schema* with the keywords of *other* that it does not have."""
     made = {**other, **schema}
     if properties := {**_properties(other), **_properties(schema)}:
         made["properties"] = properties
@@ -176,14 +176,14 @@ def _constants(schema: Mapping[str, Any]) -> list[object]:
 
 
 def _strings(schema: Mapping[str, Any]) -> list[str]:
-    """Return the strings that are listed; an empty one may not stand there."""
+    """Return the constants that are strings; empty strings are refused."""
     return [value for value in _constants(schema) if isinstance(value, str) and value]
 
 
 def _types(schema: Mapping[str, Any]) -> tuple[list[str], bool]:
-    """Return the types that are named, and whether a value may be null."""
-    said = schema.get("type")
-    named = said if isinstance(said, list) else [said]
+    """Return the types that are named, and whether a value can be null."""
+    type_ = schema.get("type")
+    named = type_ if isinstance(type_, list) else [type_]
     constants = _constants(schema)
     is_nullable = "null" in named or schema.get("nullable") is True or None in constants
     return [name for name in named if isinstance(name, str) and name in _KEYWORDS], is_nullable
@@ -195,21 +195,21 @@ def _is_null(schema: object) -> bool:
     return schema.get("type") in ("null", ["null"]) or _constants(schema) == [None]
 
 
-def _told_type(schema: Mapping[str, Any]) -> str:
-    """Return the type that *schema* is about without naming it."""
+def _implied_type(schema: Mapping[str, Any]) -> str:
+    """Return the type that *schema* implies without naming it."""
     for value in _constants(schema):
         if value is not None:
             return _TYPES.get(type(value), "object")
-    for name, keywords in _TOLD_BY.items():
+    for name, keywords in _IMPLIED_BY.items():
         if any(keyword in schema for keyword in keywords):
             return name
     return _ANYTHING
 
 
-def _said(made: list[Schema], schema: Mapping[str, Any], *, is_nullable: bool) -> Schema:
-    """Return one schema of those *made*, described as *schema* is.
+def _described(made: list[Schema], schema: Mapping[str, Any], *, is_nullable: bool) -> Schema:
+    """Return one schema of those *made*, with the description of *schema*.
 
-    Beside several nothing else may stand, so each of them says it.
+    Nothing else can stand beside ``anyOf``, so each alternative gets the description.
     """
     for each in made:
         for key in ("title", "description"):

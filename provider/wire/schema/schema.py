@@ -1,4 +1,4 @@
-"""A walk through JSON Schemas, and their references; what an agent declared is never changed."""
+"""JSON Schemas: walking through one, and resolving its references, without changing it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SCHEMAS = frozenset(
         *("anyOf", "oneOf", "allOf", "not", "if", "then", "else"),
     }
 )
-"""The keywords that hold a schema, or a list of them; what others hold is no schema."""
+"""The keywords that hold a schema or a list of schemas."""
 MAPS = frozenset(
     {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 )
-"""The keywords that hold schemas by names; such a name is no keyword."""
+"""The keywords that hold schemas by name; such a name is not a keyword."""
 
 
 def rooted(schema: Mapping[str, Any]) -> Schema:
@@ -37,7 +37,7 @@ def rooted(schema: Mapping[str, Any]) -> Schema:
 
 
 def resolve(schema: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
-    """Return what *ref* names in the whole *schema*; nothing where it names no schema in it."""
+    """Return the schema that *ref* names inside the whole *schema*; empty: there is none."""
     found: object = schema
     path = unquote(ref[1:]) if ref.startswith("#") else None
     if path is None or (path and not path.startswith("/")):
@@ -53,7 +53,7 @@ def resolve(schema: Mapping[str, Any], ref: str) -> Mapping[str, Any]:
 def change_below(
     schema: Schema, change: Callable[[Mapping[str, Any]], Schema], changed: list[Schema]
 ) -> None:
-    """Put what *change* makes of them for the schemas in *schema*; tell them in *changed*."""
+    """Replace each schema directly in *schema* by the result of *change*; add it to *changed*."""
 
     def put(value: object) -> object:
         if not isinstance(value, Mapping):
