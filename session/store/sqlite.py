@@ -13,7 +13,7 @@ import anyio
 import anyio.to_thread
 
 from ...provider.conversation import Message, Part
-from ..child_task import joined
+from ...provider.native_cancel import run_in_child_task
 from ..error import StoreError
 from .sqlite_file import SessionFile
 from .store import snapshot
@@ -50,10 +50,10 @@ class SqliteStore:
             StoreError: It is open elsewhere, cannot be opened, or is no session's file.
         """
         try:
-            await joined(lambda: self._run(lambda _file: None))
+            await run_in_child_task(lambda: self._run(lambda _file: None))
         except BaseException:
             # Nobody will come to `__aexit__`.
-            await joined(lambda: self._let_go(for_good=False))
+            await run_in_child_task(lambda: self._let_go(for_good=False))
             raise
         return self
 

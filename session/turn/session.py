@@ -10,9 +10,9 @@ from functools import partial
 
 from ...provider.client.client import Client
 from ...provider.conversation import Conversation, Effort, Message, Settings, Text
+from ...provider.native_cancel import run_in_child_task
 from ...provider.route import Route
 from ..argument import check_count, check_effort, checked_deadline
-from ..child_task import joined
 from ..cost.budget import Budget
 from ..cost.cost import Cost
 from ..cost.ledger import Ledger
@@ -179,7 +179,7 @@ class Session:
             StoreError: The store cannot be read or written.
             TimeoutError: The deadline has passed.
         """
-        return await joined(partial(self._take, prompt, checked_deadline(deadline)))
+        return await run_in_child_task(partial(self._take, prompt, checked_deadline(deadline)))
 
     async def _take(
         self, prompt: str | None, seconds: float | None, listener: Listener | None = None
@@ -208,7 +208,9 @@ class Session:
             Exception: As `turn`, when the block ends.
         """
         seconds = checked_deadline(deadline)
-        return stream_turn(lambda listener: joined(partial(self._take, prompt, seconds, listener)))
+        return stream_turn(
+            lambda listener: run_in_child_task(partial(self._take, prompt, seconds, listener))
+        )
 
     def steer(self, text: str) -> None:
         """Say *text* to the model after its present step; at rest it opens the next turn."""
