@@ -1,4 +1,4 @@
-"""What an agent sets as a number or a word: whether it can be that, and how it is told."""
+"""Check the numbers and words that an agent passes as arguments."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _EFFORTS: tuple[str, ...] = get_args(Effort)
 
 
 def is_limit(value: object, *, is_count: bool) -> bool:
-    """Say whether *value* is a finite number above 0, and a whole one where it *is_count*."""
+    """True if *value* is a finite number above 0; with *is_count* it must be whole too."""
     if isinstance(value, bool) or not isinstance(value, int if is_count else int | float):
         return False
     return 0 < value <= sys.float_info.max
 
 
 def number(value: object) -> float | None:
-    """Return *value* as a float; None for what is no number, or too large for one."""
+    """Return *value* as a float; None: it is no number, or too large for a float."""
     if isinstance(value, bool) or not isinstance(value, SupportsFloat):
         return None
     try:
@@ -28,17 +28,17 @@ def number(value: object) -> float | None:
 
 
 def shown(value: object) -> str:
-    """Return *value* as a message tells it: an integer that no float holds, by its size alone."""
+    """Return *value* as text for a message; an integer too large for a float only as a bound."""
     if isinstance(value, int) and abs(value) > sys.float_info.max:
         return f"a number {'above ' if value > 0 else 'below -'}{sys.float_info.max:.1e}"
     return repr(value)
 
 
 def check_count(name: str, value: object, *, is_optional: bool = False) -> None:
-    """Let a whole number above 0 through, and None where the setting *is_optional*.
+    """Return if *value* is a whole number above 0, or None and *is_optional*.
 
     Raises:
-        ValueError: *value* is neither; the message begins with *name*.
+        ValueError: It is not; the message begins with *name*.
     """
     if (is_optional and value is None) or is_limit(value, is_count=True):
         return
@@ -47,10 +47,10 @@ def check_count(name: str, value: object, *, is_optional: bool = False) -> None:
 
 
 def check_effort(name: str, value: object) -> None:
-    """Let an `Effort` through, and None.
+    """Return if *value* is an `Effort` or None.
 
     Raises:
-        ValueError: *value* is neither; the message begins with *name*.
+        ValueError: It is not; the message begins with *name*.
     """
     if value is not None and value not in _EFFORTS:
         raise ValueError(
@@ -59,10 +59,10 @@ def check_effort(name: str, value: object) -> None:
 
 
 def checked_deadline(value: object) -> float | None:
-    """Return the number of seconds that *value* is; None where it is None.
+    """Return *value* as a number of seconds; None if it is None.
 
     Raises:
-        ValueError: It is no number above 0.
+        ValueError: *value* is not a number above 0.
     """
     if value is None:
         return None

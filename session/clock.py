@@ -1,4 +1,4 @@
-"""Time and sleep, as a parameter."""
+"""A clock to pass as a parameter: it reads the time and sleeps."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import anyio
 
 
 class Clock(Protocol):
-    """What reads the time and waits; tests and drills bring their own.
+    """Reads the time and sleeps; tests and drills bring their own.
 
-    What is left until a deadline is read from it, but a call under way is cut off by the event
-    loop's own time: a clock that runs at another pace is for rehearsals without deadlines.
+    The clock measures the time left until a deadline, but the event loop's own timer cancels a
+    running call. So use a clock that runs at another pace only without deadlines.
     """
 
     def time(self) -> float:
-        """Read a clock that never goes back, in seconds."""
+        """Return seconds from a clock that never goes back."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Come back after *seconds*; a cancellation ends it at once."""
+        """Sleep for *seconds*; a cancellation ends the sleep at once."""
         ...
 
 
 class SystemClock:
     """The monotonic clock of this machine."""
 
-    time = staticmethod(time.monotonic)  # itself, for it is read five times in a step
+    time = staticmethod(time.monotonic)  # no wrapper, because a step reads it five times
 
     async def sleep(self, seconds: float) -> None:
-        """Come back after *seconds*."""
+        """Sleep for *seconds*."""
         await anyio.sleep(seconds)

@@ -1,4 +1,4 @@
-"""The instant until which a caller gives a step or a turn."""
+"""The instant at which a step or a turn must end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Deadline:
     """An instant on *clock*, or none.
 
     Args:
-        at: The instant, as *clock* tells time; None: there is no deadline.
+        at: The instant in seconds of *clock*; None: there is no deadline.
     """
 
     __slots__ = ("_clock", "at")
@@ -26,15 +26,15 @@ class Deadline:
         return cls(clock, None if seconds is None else clock.time() + seconds)
 
     def left(self) -> float | None:
-        """Return the seconds that are left, 0 or less once it has passed; None: no deadline."""
+        """Return the seconds left, 0 or less once the deadline has passed; None: no deadline."""
         return None if self.at is None else self.at - self._clock.time()
 
     def has_passed(self) -> bool:
-        """True from the instant on."""
+        """True once the clock has reached the deadline."""
         return self.at is not None and self._clock.time() >= self.at
 
     def cap(self, seconds: float) -> float:
-        """Return *seconds*, or what is left if that is less."""
+        """Return *seconds*, or the seconds left if they are fewer."""
         left = self.left()
         return seconds if left is None else min(seconds, left)
 
@@ -44,6 +44,6 @@ class Deadline:
         return anyio.move_on_after(None if left is None else max(left, 0.0))
 
     def or_earlier(self, at: float | None) -> Deadline:
-        """Return this deadline, or the one at *at* if that comes first."""
-        is_first = at is not None and (self.at is None or at < self.at)
-        return Deadline(self._clock, at) if is_first else self
+        """Return this deadline, or a deadline at *at* if that is earlier; None: never."""
+        is_earlier = at is not None and (self.at is None or at < self.at)
+        return Deadline(self._clock, at) if is_earlier else self

@@ -1,4 +1,18 @@
-"""What an agent may catch from a step."""
+"""The errors of sidestep: this tree, and what they keep of each attempt.
+
+- SidestepError: every error that sidestep raises on purpose
+  - ConfigError: a setting is wrong
+  - ProviderError: an attempt on a route failed
+  - StoreError: a session's store cannot be read or written
+  - StepFailed: a step ended without an answer
+    - FallbackExhausted: no other route answered either, or no route could take the step
+    - ContextOverflow: the conversation is too long for the model
+    - BudgetExceeded: the turn or the session has spent its budget
+    - FallbackUnsafe: another attempt might run a tool twice
+    - StreamInterrupted: an attempt failed after its output was shown
+
+The first three are in `provider.error`. A deadline that passes raises the built-in `TimeoutError`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +28,7 @@ from ..provider.route import Route
 
 
 class EndedAttempt(Protocol):
-    """What an error keeps of an attempt."""
+    """An attempt, as far as `summary_of` reads it."""
 
     @property
     def route(self) -> Route: ...
@@ -30,7 +44,7 @@ class EndedAttempt(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSummary:
-    """What became of one attempt of a step that failed.
+    """How one attempt of a failed step ended.
 
     Args:
         route: Where the request went.
@@ -48,7 +62,7 @@ class AttemptSummary:
 
 
 def summary_of(attempt: EndedAttempt) -> AttemptSummary:
-    """Return what an error keeps of *attempt*."""
+    """Return the summary of *attempt* that an error keeps."""
     return AttemptSummary(
         route=attempt.route,
         number=attempt.number,
@@ -83,21 +97,21 @@ class StepFailed(SidestepError):
 
 
 class FallbackExhausted(StepFailed):
-    """The step was swapped to other routes, and failed there as well; or no route could take it.
+    """The step failed on other routes as well; or no route could take it.
 
-    In the latter case there are no attempts, and the message says what stood in the way.
+    If no route could take it, there are no attempts, and the message has a reason for each.
     """
 
 
 class ContextOverflow(StepFailed):
-    """The conversation is too long for the model: compact it, then take the step again."""
+    """The conversation is too long for the model: shorten it, then take the step again."""
 
 
 class BudgetExceeded(StepFailed):
-    """The turn, or the session, has taken what it may take.
+    """The turn, or the session, has spent its budget.
 
-    It is raised between attempts, or once its ``seconds`` are over, which cancel what is under
-    way: no route is blamed for it, and none is tried in its stead.
+    Raised between attempts, or when ``seconds`` run out (this cancels the running call). No route
+    is degraded and no other route is tried.
     """
 
 
@@ -119,8 +133,8 @@ class StreamInterrupted(StepFailed):
     """An attempt failed after its output was shown, and ``onPartial`` is ``interrupt``.
 
     Args:
-        emitted: What was shown, as the agent last handed it to `Attempt.emitted`. A pickle holds
-            its `repr`, shortened, if it cannot be pickled itself.
+        emitted: The output that was shown: the last argument of `Attempt.emitted`. If it cannot
+            be pickled, a pickle holds its shortened `repr`.
     """
 
     def __init__(
@@ -135,8 +149,9 @@ class StreamInterrupted(StepFailed):
 
 
 def _picklable(value: object) -> object:
+    """Return *value*, or its shortened `repr` if it cannot be pickled."""
     try:
         pickle.dumps(value)
-    except Exception:  # noqa: BLE001 - whatever an agent's own class raises
+    except Exception:  # noqa: BLE001 - an agent's own class may raise anything
         return reprlib.repr(value)
     return value

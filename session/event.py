@@ -1,7 +1,8 @@
-"""What a listener is told while a step runs.
+"""The events that a listener gets.
 
-Events are slotted but not frozen: a frozen one costs four times as much to build. ``step``
-numbers the steps of one `Sidestep`, from 1; ``attempt`` numbers the attempts of one step, from 1.
+Events are slotted but not frozen, because a frozen event takes four times as long to build.
+``step`` numbers the steps of one `Sidestep`, from 1; ``attempt`` numbers the attempts of one step,
+from 1.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .callback import log_raised
 
 @dataclass(slots=True)
 class StepStarted:
-    """A step begins on *route*, which is not *requested* while that one is degraded."""
+    """A step starts on *route*: *requested*, unless that route is passed over."""
 
     step: int
     requested: Route
@@ -28,7 +29,7 @@ class StepStarted:
 
 @dataclass(slots=True)
 class AttemptStarted:
-    """A request is about to be made."""
+    """A request is about to be sent."""
 
     step: int
     attempt: int
@@ -37,7 +38,7 @@ class AttemptStarted:
 
 @dataclass(slots=True)
 class AttemptFailed:
-    """An attempt failed *seconds* after it began."""
+    """An attempt failed after *seconds*."""
 
     step: int
     attempt: int
@@ -48,7 +49,7 @@ class AttemptFailed:
 
 @dataclass(slots=True)
 class PartsRetracted:
-    """Whatever this attempt emitted is void; take it back."""
+    """The output of this attempt is void; take it back."""
 
     step: int
     attempt: int
@@ -57,7 +58,7 @@ class PartsRetracted:
 
 @dataclass(slots=True)
 class Waiting:
-    """*attempt* will be made on the same route in *seconds*."""
+    """*attempt* starts on the same route in *seconds*."""
 
     step: int
     attempt: int
@@ -68,7 +69,7 @@ class Waiting:
 
 @dataclass(slots=True)
 class Repaired:
-    """*attempt* will be made on the same route at once, with *change* made in its request."""
+    """*attempt* starts on the same route at once, with *change* made in its request."""
 
     step: int
     attempt: int
@@ -79,7 +80,7 @@ class Repaired:
 
 @dataclass(slots=True)
 class RouteDegraded:
-    """Steps start elsewhere for *seconds*, where there is elsewhere."""
+    """*route* is degraded for *seconds*: steps start on a sibling if one is available."""
 
     step: int
     route: Route
@@ -89,7 +90,7 @@ class RouteDegraded:
 
 @dataclass(slots=True)
 class CandidateSkipped:
-    """*route* was passed over."""
+    """*route* was passed over because of *reason*."""
 
     step: int
     route: Route
@@ -98,7 +99,7 @@ class CandidateSkipped:
 
 @dataclass(slots=True)
 class Swapped:
-    """The step goes on at *route* at once; it is swap *swaps* of at most *max_swaps*."""
+    """The step continues on *route* at once; this is swap *swaps* of at most *max_swaps*."""
 
     step: int
     from_route: Route
@@ -110,7 +111,7 @@ class Swapped:
 
 @dataclass(slots=True)
 class ProbeStarted:
-    """This attempt finds out whether *route* is back after its cooldown."""
+    """This attempt is the first on *route* after its cooldown."""
 
     step: int
     attempt: int
@@ -119,7 +120,7 @@ class ProbeStarted:
 
 @dataclass(slots=True)
 class ProbeEnded:
-    """The route answered, failed again, or neither, in which case the next step probes it."""
+    """A probe ended; after the verdict ``none`` the next step probes *route* again."""
 
     step: int
     attempt: int
@@ -129,10 +130,10 @@ class ProbeEnded:
 
 @dataclass(slots=True)
 class StepEnded:
-    """A step ended on *route*: the one that answered, or *requested* where none did.
+    """A step ended on *route*: the route that answered, or *requested* if none did.
 
     Args:
-        error: What ended it, as ``Class: message``; None after an answer.
+        error: The error that ended the step, as ``Class: message``; None after an answer.
     """
 
     step: int
@@ -145,7 +146,7 @@ class StepEnded:
 
 @dataclass(slots=True)
 class ToolRunStarted:
-    """The tool that a call names has begun."""
+    """The tool *name* has started."""
 
     id: str
     name: str
@@ -157,7 +158,7 @@ class ToolRunEnded:
 
     Args:
         state: ``completed``, ``error`` or ``interrupted``.
-        output: What it said; None after an interruption.
+        output: The result of the tool; None after an interruption.
     """
 
     id: str
@@ -168,7 +169,7 @@ class ToolRunEnded:
 
 @dataclass(slots=True)
 class Compacted:
-    """A conversation that was too long was made shorter; the numbers are of its messages."""
+    """A conversation that was too long was shortened from *before* to *after* messages."""
 
     before: int
     after: int
@@ -176,14 +177,15 @@ class Compacted:
 
 @dataclass(slots=True)
 class Spent:
-    """What an attempt took, told before it is told how it ended.
+    """What an attempt cost; comes before the event of how the attempt ended.
 
     Args:
-        input: Tokens sent, those that a cache had as well.
-        cache_read: Those of them that a cache had; None where the provider did not say.
-        cache_write: Those of them that a cache took; None where the provider did not say.
-        money: US dollars; None where no price was looked up, or none is known.
-        is_estimated: The provider left some of the tokens to be estimated.
+        input: Tokens sent, including those read from a cache.
+        output: Tokens that the model wrote, including its thinking.
+        cache_read: Input tokens read from a cache; None: the provider did not report them.
+        cache_write: Input tokens written to a cache; None: the provider did not report them.
+        money: US dollars; None: no price was looked up, or none is known.
+        is_estimated: Some tokens are estimates, because the provider reported none or too few.
     """
 
     step: int
@@ -199,13 +201,13 @@ class Spent:
 
 @dataclass(slots=True)
 class TurnEnded:
-    """The agent hands back.
+    """A turn ended.
 
     Args:
-        text: The answer, with nothing retracted in it; empty after an error, but for a
-            `StoreError`, after which it is what was answered and could not be kept.
-        route: The route that answered, or *requested* where none did.
-        error: The class and message of what ended the turn; None after an answer.
+        text: The answer without retracted parts. Empty after an error, except a `StoreError`: then
+            it is the answer that could not be stored.
+        route: The route that answered, or *requested* if none did.
+        error: The class and message of the error that ended the turn; None after an answer.
     """
 
     text: str
@@ -264,7 +266,7 @@ __all__ = [
 
 
 def notify(listener: Listener, event: Event) -> None:
-    """Hand *event* to *listener*; what that raises is logged, since it must not end a turn."""
+    """Call *listener* with *event*; log its exception, because it must not end a turn."""
     try:
         listener(event)
     except Exception:  # noqa: BLE001 - it is logged
@@ -272,7 +274,7 @@ def notify(listener: Listener, event: Event) -> None:
 
 
 def to_json(event: Event) -> dict[str, Any]:
-    """Return *event* as plain data, its class name under ``event``."""
+    """Return *event* as plain data, with its class name under ``event``."""
     pairs = ((field.name, getattr(event, field.name)) for field in fields(event))
     return {"event": type(event).__name__} | {name: _value_to_json(value) for name, value in pairs}
 
@@ -280,7 +282,7 @@ def to_json(event: Event) -> dict[str, Any]:
 def _value_to_json(value: object) -> object:
     if isinstance(value, Failure):
         return failure_to_json(value)
-    if isinstance(value, list):  # what a tool said, with pictures in it
+    if isinstance(value, list):  # the output of a tool, with images in it
         from ..provider.conversation_json import part_to_json
 
         return [part_to_json(part) for part in value]
@@ -288,7 +290,7 @@ def _value_to_json(value: object) -> object:
 
 
 def failure_to_json(failure: Failure) -> dict[str, Any]:
-    """Return what *failure* says of itself as plain data."""
+    """Return the fields of *failure* that events and the journal record, as plain data."""
     return {
         "kind": failure.kind,
         "status": failure.status,

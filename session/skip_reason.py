@@ -1,4 +1,4 @@
-"""Why a route was passed over, in words, and which of them say the same."""
+"""The reasons why a step passes a route over."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from ..provider.route import Route
 Unfit = Callable[[Route], str | None]
 """Returns why a route cannot take a step, as half a sentence; None: it can."""
 PassedOver = tuple[tuple[Route, str], ...]
-"""Routes that were passed over, in order, each with the reason that decided."""
+"""Routes that were passed over, in order, each with its reason."""
 
-# Those that stand alone, and not the 5 of a model's name.
+# A number on its own, not the 5 in a model's name.
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-])")
 
 
 def without_numbers(reason: str) -> str:
-    """Return *reason* so that it equals another that differs from it only in its numbers."""
+    """Return *reason* with ``#`` for each number, so that equal causes compare equal."""
     return _NUMBER.sub("#", reason)
 
 
 PASSING = frozenset({"degraded", "probed", "tried"})
-"""Reasons that end by themselves; any other reason says why a route cannot take the step at all."""
+"""Reasons that pass with time; any other reason says why a route cannot take the step at all."""
