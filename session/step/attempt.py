@@ -1,4 +1,4 @@
-"""One request on one route, round the agent's own call."""
+"""One attempt: a request on one route, sent by the agent's own call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .degraded import Probe
 
 
 class AttemptOwner(Protocol):
-    """What an attempt reports to: the step that it belongs to."""
+    """The step that an attempt belongs to and reports to."""
 
     clock: Clock
     deadline: Deadline
@@ -28,7 +28,7 @@ class AttemptOwner(Protocol):
         """Record that *attempt* answered."""
 
     def abandoned(self, attempt: Attempt, exc: BaseException | None, *, is_late: bool) -> None:
-        """Record that the caller ended *attempt*; *is_late*: its deadline did."""
+        """Record that the caller ended *attempt*; *is_late*: the deadline did."""
 
     async def failed(self, attempt: Attempt, exc: Exception) -> bool:
         """Record that *attempt* raised *exc*; True if another attempt follows."""
@@ -40,8 +40,8 @@ class AttemptOwner(Protocol):
 class Attempt:
     """One request on one route: an asynchronous context manager round the agent's own call.
 
-    What the body raises is classified. If another attempt follows, the exception ends here;
-    if none follows, it leaves the step.
+    An exception that the body raises is classified. If another attempt follows, the exception is
+    suppressed; if none follows, it propagates.
 
     Attributes:
         route: Where the request goes.
@@ -49,9 +49,9 @@ class Attempt:
         failure: Why it failed; None while it runs, and after an answer.
         seconds: How long it took; 0 while it runs.
         waited: Seconds that the step slept before it.
-        output: What the agent says it has shown; `has_emitted` says whether it has shown any.
-        tool: The tool that the agent says it has started; None: none.
-        probe: The attempt finds out whether its route is back; None: it does not, or it has.
+        output: The last argument of `emitted`; `has_emitted`: True once any output was shown.
+        tool: The last argument of `tool_started`; None: no tool was reported.
+        probe: Held while the attempt probes its route; None: it does not, or no longer.
     """
 
     __slots__ = (
@@ -94,13 +94,13 @@ class Attempt:
         """Report that output of this attempt has been shown, so that a failure retracts it.
 
         Args:
-            output: What was shown so far, for `StreamInterrupted.emitted`; the last one counts.
+            output: All output so far, for `StreamInterrupted.emitted`; a later call replaces it.
         """
         self.has_emitted = True
         self.output = output
 
     def tool_started(self, name: str) -> None:
-        """Report that the tool *name* has begun, so that no further attempt follows this one."""
+        """Report that the tool *name* has started, so that no other attempt follows this one."""
         self.tool = name
 
     async def __aenter__(self) -> Self:
@@ -124,7 +124,7 @@ class Attempt:
         scope = self._scope
         is_past_deadline = scope is not None and (
             scope.__exit__(exc_type, exc, traceback) is True
-            # A call that is cancelled may raise an error of its own for it.
+            # A cancelled call may raise an exception of its own instead.
             or (scope.cancel_called and isinstance(exc, Exception))
         )
         self.has_ended = True

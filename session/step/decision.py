@@ -20,15 +20,15 @@ class StepState:
     """What a step has done so far, and what it could do next, when an attempt has failed.
 
     Args:
-        backoff: Seconds that the schedule puts before the next retry.
-        retries: Retries on this route since the step came to it.
+        backoff: Seconds before the next retry, from the retry schedule.
+        retries: Retries on this route since the step moved to it.
         swaps: Swaps in this step.
         sibling: The route that a swap would take; None if there is none.
         sibling_is_healthy: False: the sibling is degraded, or nothing may be sent there.
         passed_over: The nearer siblings, with the reason against each.
         is_probe: The attempt was the first on its route after a cooldown.
         resets_in: Seconds until the provider's own reset; None if it named none.
-        repair: What a repair would change in the request; None: nothing, or it was done already.
+        repair: What a repair changes in the request; None: nothing, or it was done before.
     """
 
     backoff: float
@@ -58,10 +58,10 @@ class Repair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swap:
-    """Go to *sibling* at once.
+    """Try *sibling* at once.
 
     Args:
-        cooldown: Degrade the route that failed for at least so many seconds; None: do not.
+        cooldown: Least seconds to degrade the failed route for; None: do not degrade it.
         passed_over: The nearer siblings, with the reason against each.
     """
 
@@ -90,6 +90,8 @@ Decision = Retry | Repair | Swap | Stop
 
 
 class _When(Enum):
+    """ONCE: one retry. LISTED: if `_is_listed`. SWAPPED: only if the step swaps as well."""
+
     NEVER = auto()
     ONCE = auto()
     LISTED = auto()
@@ -136,8 +138,8 @@ _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
     """Return what follows *failure*.
 
-    Whether the route is degraded is decided before the swaps that are left and the sibling are
-    looked at, so that a stop can degrade the route as well.
+    Whether to degrade the route does not depend on the number of swaps left, so that a stop can
+    degrade it as well.
     """
     rule = _rule(failure)
     if rule.may_repair and state.repair is not None:
@@ -163,7 +165,7 @@ def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
 
 
 def is_final(failure: Failure) -> bool:
-    """True if *failure* would come again on every route, so that no attempt follows."""
+    """True if *failure* would recur on every route, so that no attempt follows."""
     rule = _rule(failure)
     return rule.retry is _When.NEVER and rule.swap is _When.NEVER
 
@@ -184,7 +186,7 @@ def _rule(failure: Failure) -> _Rule:
 
 
 def _is_listed(failure: Failure, rule: _Rule, limits: Limits) -> bool:
-    """True if *failure* swaps a step; a retryable failure without a status always does."""
+    """True if the configuration swaps on *failure*; without a status, if it is retryable."""
     if limits.swap_on_any_failure and is_route_failure(failure):
         return failure.kind is not FailureKind.CANCELLED
     if rule.swap is _When.NEVER or failure.kind in limits.never_swap_on:
@@ -212,29 +214,29 @@ def _may_retry(failure: Failure, rule: _Rule, state: StepState, limits: Limits) 
 
 
 def _hint(failure: Failure, state: StepState) -> float:
-    """Return the seconds that the provider asks us to stay away."""
+    """Return the seconds that the provider asks us to wait; 0: it does not ask."""
     return max(failure.retry_after or 0.0, state.resets_in or 0.0)
 
 
 def _why(failure: Failure, rule: _Rule, state: StepState, limits: Limits, *, may_swap: bool) -> str:
-    spent = _why_no_retry(failure, rule, state, limits)
+    no_retry = _why_no_retry(failure, rule, state, limits)
     if not is_route_failure(failure):
         return (
-            "nothing here names it a failure of a provider: "
-            "give the exception a `status_code`, or name it with `classify=`"
+            "it is not known to be a provider's failure: "
+            "give the exception a `status_code`, or classify it with `classify=`"
         )
     if limits.swaps == 0:
-        return f"{spent}, and moving to a sibling is not configured"
+        return f"{no_retry}, and moving to a sibling is not configured"
     if rule.swap is _When.NEVER and not may_swap:
-        return f"{spent}, and no other route would do better"
+        return f"{no_retry}, and no other route would do better"
     if failure.kind in limits.never_swap_on:
-        return f"{spent}, and {failure.kind} moves no step here"
+        return f"{no_retry}, and {failure.kind} never swaps a step here"
     if not may_swap:
         status = "no status" if failure.status is None else f"status {failure.status}"
-        return f"{spent}, and {status} is not in `fallbackOnErrors`"
+        return f"{no_retry}, and {status} is not in `fallbackOnErrors`"
     if state.sibling is None:
-        return f"{spent}, and there is no further route to move to"
-    return f"{spent}, and {state.swaps} of {limits.swaps} swaps are made"
+        return f"{no_retry}, and there is no further route to move to"
+    return f"{no_retry}, and {state.swaps} of {limits.swaps} swaps are made"
 
 
 def _why_no_retry(failure: Failure, rule: _Rule, state: StepState, limits: Limits) -> str:

@@ -1,4 +1,4 @@
-"""Which routes failed lately, and who may try one again."""
+"""The health map: which routes failed lately, and which attempt may probe one."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..plan.sibling_map import reachable
 from ..skip_reason import Unfit
 
 _FORGET_AFTER = 3600.0
-"""Seconds after a cooldown for which a route is still due for a probe before it is forgotten."""
+"""Seconds after its cooldown until a route that nobody probed is forgotten."""
 
 
 class Probe:
-    """The one attempt that finds out whether a route is back.
+    """The right to probe a route, which one attempt at a time may hold.
 
-    The map holds it weakly: an attempt that is dropped without a verdict gives its place back.
+    The map refers to it weakly, so that another attempt may probe if the first one is dropped.
     """
 
     __slots__ = ("__weakref__",)
@@ -36,9 +36,9 @@ class SwapTarget:
     """The route that a swap would take.
 
     Args:
-        route: None where there is none.
+        route: None: there is no route to swap to.
         is_available: False: every sibling is degraded, and this one is used anyway.
-        skipped: The nearer siblings, each with what stood in its way: ``degraded``, ``probed``,
+        skipped: The nearer siblings, each with the reason against it: ``degraded``, ``probed``,
             ``tried``, or why it cannot take the step.
     """
 
@@ -49,7 +49,7 @@ class SwapTarget:
 
 @dataclass(slots=True)
 class _Cooling:
-    """What is remembered of a route; *cooldowns* counts consecutive ones."""
+    """The state of a route that failed; *cooldowns* counts consecutive cooldowns."""
 
     healthy_at: float
     cooldowns: int
@@ -78,8 +78,8 @@ class DegradedRoutes:
         self._timer = timer
         self._lock = threading.Lock()
         self._cooling = _remembered(timer, max_routes)
-        # From this instant on nothing is remembered. It keeps the usual case, in which no
-        # route is degraded, to one look at the clock.
+        # From this instant on the map is empty. Usually it is, and then a question costs one
+        # look at the clock.
         self._forgotten_at = -math.inf
         _MAPS.add(self)
 
@@ -92,16 +92,16 @@ class DegradedRoutes:
         backoff: float = 1.0,
         longest: float = 3600.0,
     ) -> float:
-        """Keep *route* out of use, and say for how many seconds from now.
+        """Degrade *route*, and return the seconds until its cooldown ends.
 
-        A later report never moves the end of a cooldown earlier, and reports made during one
-        count as the same. It also ends a probe of the route.
+        A report never shortens a cooldown, and reports during a cooldown do not count as further
+        ones. A report also ends a probe of the route.
 
         Args:
             cooldown: Seconds from now.
-            at_least: Seconds that the provider named, if that is longer.
+            at_least: Seconds that the provider asked for; the cooldown is not shorter.
             backoff: Factor by which each consecutive cooldown grows.
-            longest: Cap on all of these, in seconds.
+            longest: Cap on the cooldown, in seconds, whatever the others say.
 
         Raises:
             ValueError: *cooldown* is negative or not finite.
@@ -126,7 +126,7 @@ class DegradedRoutes:
             return cooling.healthy_at - now
 
     def recover(self, route: Route) -> None:
-        """Forget every failure of *route*: it has just answered."""
+        """Forget every failure of *route*, because it has just answered."""
         if self._timer() >= self._forgotten_at:
             return
         with self._lock:
@@ -135,10 +135,9 @@ class DegradedRoutes:
                 self._forgotten_at = -math.inf
 
     def probe(self, route: Route) -> Probe | None:
-        """Take the place of the one attempt that tries *route* after its cooldown.
+        """Return the right to probe *route*, until `recover`, `degrade` or `release`.
 
-        None where no probe is due: the route is healthy, still degraded, or being probed.
-        The place is given back by `recover`, `degrade` or `release`.
+        None: no probe is due, because the route is healthy, still degraded, or being probed.
         """
         if self._timer() >= self._forgotten_at:
             return None
@@ -151,18 +150,18 @@ class DegradedRoutes:
             return probe
 
     def release(self, route: Route, probe: Probe) -> None:
-        """Give the place of *probe* back without a verdict."""
+        """End *probe* without a verdict, so that another attempt may probe *route*."""
         with self._lock:
             cooling = self._cooling.get(route)
             if cooling is not None and cooling.probe is not None and cooling.probe() is probe:
                 cooling.probe = None
 
     def is_degraded(self, route: Route) -> bool:
-        """Say whether *route* is still cooling down."""
+        """True while *route* is cooling down."""
         return self.seconds_left(route) > 0
 
     def is_available(self, route: Route) -> bool:
-        """Say whether a step may start on *route*: it is healthy, and nobody is probing it."""
+        """True if *route* is healthy and no attempt is probing it."""
         if self._timer() >= self._forgotten_at:
             return True
         with self._lock:
@@ -172,13 +171,13 @@ class DegradedRoutes:
             return self._timer() >= cooling.healthy_at and not cooling.is_probed()
 
     def seconds_left(self, route: Route) -> float:
-        """Say for how many seconds *route* stays degraded; 0 for a healthy one."""
+        """Return the seconds for which *route* stays degraded; 0 if it is healthy."""
         with self._lock:
             cooling = self._cooling.get(route)
             return 0.0 if cooling is None else max(0.0, cooling.healthy_at - self._timer())
 
     def snapshot(self) -> dict[Route, float]:
-        """List the degraded routes, each with the seconds that are left of its cooldown."""
+        """Return the degraded routes, each with the seconds left of its cooldown."""
         with self._lock:
             now = self._timer()
             left = {route: cooling.healthy_at - now for route, cooling in self._cooling.items()}
@@ -198,11 +197,11 @@ class DegradedRoutes:
     ) -> Route:
         """Return the route on which a step that asks for *route* should start.
 
-        That is *route* itself while it is available, else the first available one that can be
-        reached over *siblings*; *route* again if there is none.
+        This is *route* if it is available, else its nearest available sibling; *route* again if
+        no sibling is available.
 
         Args:
-            unfit: Says why a sibling cannot take the step; None: each can.
+            unfit: Returns why a sibling cannot take the step; None: every sibling can.
         """
         if self._timer() >= self._forgotten_at or self.is_available(route):
             return route
@@ -221,15 +220,15 @@ class DegradedRoutes:
         unfit: Unfit | None = None,
         returns: bool = True,
     ) -> SwapTarget:
-        """Return where a step goes that cannot stay on *route*.
+        """Return the route that a step on *route* would swap to.
 
-        That is the nearest available route over *siblings* that it has not *tried*; failing
-        that, the nearest available one; failing that, the nearest one although it is degraded.
+        This is its nearest sibling that is available and not *tried*; if there is none, the
+        nearest available one; if there is none, the nearest one although it is degraded.
 
         Args:
-            origin: What the step asked for; of its siblings one that is available and was not
-                tried comes before any that was.
-            returns: A route that was tried may be taken again.
+            origin: The requested route. An available sibling of *origin* that was not tried comes
+                before any that was.
+            returns: A route that was tried may be used again.
         """
         skipped: list[tuple[Route, str]] = []
         seen = {route}

@@ -1,4 +1,4 @@
-"""The agent's own functions in one step, called so that an exception of theirs is logged."""
+"""Call the agent's own functions in a step; exceptions of `count` and `repair` are logged."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from ...provider.failure import Failure
     from ...provider.route import Route
 
-_COUNTING = 5.0
-"""Seconds that a count may take; after that the estimate stands."""
-_MOST = 1_000_000_000
+_COUNT_TIMEOUT = 5.0
+"""Seconds that a count may take; after that the estimate is used."""
+_MAX_TOKENS = 1_000_000_000
 
 _logger = logging.getLogger("sidestep")
 
@@ -44,26 +44,26 @@ class Hooks:
 
     @property
     def can_count(self) -> bool:
-        """True if the agent can count the tokens of a step."""
+        """True if the agent passed a function that counts tokens."""
         return self._count is not None
 
     async def count_tokens(self, route: Route) -> int | None:
-        """Return how many tokens the step takes on *route*; None: unknown, or not in time."""
+        """Return how many tokens the step takes on *route*; None: unknown, or too slow."""
         if self._count is None:
             return None
-        with anyio.move_on_after(_COUNTING):
+        with anyio.move_on_after(_COUNT_TIMEOUT):
             try:
                 count: object = await self._count(route)
             except Exception:  # noqa: BLE001 - it is logged
                 log_raised(f"`count` raised for {route}")
                 return None
-            if count is None or (type(count) is int and 0 <= count <= _MOST):
+            if count is None or (type(count) is int and 0 <= count <= _MAX_TOKENS):
                 return count
-            _logger.error("`count` gave no number of tokens for %s, but %.80r", route, count)
+            _logger.error("`count` returned no number of tokens for %s, but %.80r", route, count)
         return None
 
     def ask_repair(self, failure: Failure, route: Route) -> str | None:
-        """Return what the agent changed in the request after *failure*; once on each route."""
+        """Return what the agent changed in the request; None: nothing, or asked before."""
         if self._repair is None or failure.cure is None or route in self._repaired:
             return None
         self._repaired.add(route)
@@ -75,4 +75,4 @@ class Hooks:
 
 
 NO_HOOKS = Hooks(None, None, None, None, None)
-"""A step without hooks, as most steps of an agent's own loop are."""
+"""Shared by all steps without hooks, because most steps have none."""

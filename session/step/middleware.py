@@ -1,4 +1,4 @@
-"""What an agent embeds."""
+"""`Sidestep`, the object that an agent embeds."""
 
 from __future__ import annotations
 
@@ -46,23 +46,22 @@ Classify = Callable[[Exception], Failure | FailureKind | None]
 class Sidestep:
     """Retry a failing model call, then move it to a sibling route, and remember what failed.
 
-    One is shared by all sessions of a process: what one of them learns about a route serves
+    Share one between all sessions of a process, because what a session learns about a route helps
     the others. Without a configuration it only retries.
 
     Args:
-        config: Where a step may go; None: nowhere.
-        policy: The retry schedule, where the configuration does not replace it.
-        clock: Time and sleep.
-        rng: Where jitter comes from.
-        on_event: Called with every event of every step. What it raises is logged.
-        classify: Names the failure behind an exception of the agent's own; None from it leaves
-            that to sidestep, which knows the exceptions of the usual SDKs.
-        journal: The file that every event is appended to, or a `Journal` of this one's alone;
-            None: nothing is written.
+        config: Where a step may go; None: steps only retry.
+        policy: The retry schedule; a configuration may replace its retries and its longest wait.
+        clock: Reads the time and sleeps.
+        rng: Source of the jitter.
+        on_event: Called with every event of every step. Its exceptions are logged.
+        classify: Returns the failure behind an exception, or its kind. If it returns None,
+            sidestep classifies the exception; it knows those of the usual SDKs.
+        journal: File to append every event to, or a `Journal` that nothing else uses; None:
+            nothing is written.
 
     Raises:
-        ConfigError: The journal cannot be opened, or *config* says something of a provider that
-            cannot be.
+        ConfigError: The journal cannot be opened, or *config* has a wrong setting of a provider.
     """
 
     def __init__(
@@ -106,12 +105,13 @@ class Sidestep:
         classify: Classify | None = None,
         journal: str | os.PathLike[str] | Journal | None = None,
     ) -> Self:
-        """Return one that follows the configuration in *environ*, also when that changes.
+        """Return a `Sidestep` that follows the configuration in *environ* when it changes.
 
-        None for *environ* is `os.environ`.
+        A wrong configuration is logged as an error, and ignored. So is ``SIDESTEP_JOURNAL`` if its
+        file cannot be opened; the variable is read only without *journal*.
 
-        A configuration that is wrong is logged as an error, and ignored. So is a file that
-        ``SIDESTEP_JOURNAL`` names and that cannot be opened; it is read only without *journal*.
+        Args:
+            environ: None: `os.environ`.
 
         Raises:
             ConfigError: *journal* cannot be opened.
@@ -147,7 +147,7 @@ class Sidestep:
 
     @property
     def plan(self) -> Plan | None:
-        """What every form of configuration becomes; None: no configuration is in force."""
+        """The plan that the configuration describes; None: no configuration is in force."""
         return self.active.plan
 
     @property
@@ -157,20 +157,20 @@ class Sidestep:
 
     @property
     def providers(self) -> dict[str, Provider]:
-        """The catalog with what the environment and the configuration add: for a `Client`.
+        """The catalog, changed by the environment and the configuration: pass it to a `Client`.
 
-        The providers of a configuration that switches itself off are among them.
+        A configuration that switches itself off counts as well.
 
         Raises:
-            ConfigError: What they say of a provider cannot be.
+            ConfigError: A setting of a provider is wrong.
         """
         return self.active.all_providers()
 
     def requested(self, asked: str) -> Route:
-        """Return the route that a step asks for by *asked*, a route or the name of a chain.
+        """Return the requested route of a step that asks for *asked*, a route or a chain's name.
 
         Raises:
-            ValueError: It is neither.
+            ValueError: *asked* is neither.
         """
         return self.active.options_for(asked).requested
 
@@ -202,28 +202,28 @@ class Sidestep:
 
         Args:
             route: The route that the agent asks for, ``provider/model``, or the name of a chain
-                where the configuration has any.
-            needs: What the step needs of a route; None: nothing beside an answer.
-            deadline: Seconds from now after which the step raises `TimeoutError`, which is no
-                fault of a route; None: no deadline.
-            serves: Says whether the agent can send requests to a route, or as a text why not;
-                None: to every one.
-            repair: Called at most once on each route, after a refusal whose `Failure.cure` says
-                what has to change in the request. Says what it changed for the next attempt;
-                None: nothing, so that the step moves or ends. None changes nothing.
+                if the configuration has chains.
+            needs: What the step needs of a route; None: any route will do.
+            deadline: Seconds from now after which the step raises `TimeoutError`, which degrades
+                no route; None: no deadline.
+            serves: Returns whether the agent can send requests to a route, or a text why not;
+                None: it can to every route.
+            repair: Called at most once for each route, if `Failure.cure` says what has to change
+                in the request. Returns what it changed for the next attempt; None: nothing, so
+                the step moves or ends. Without *repair* no request is changed.
             history: What `movePolicy` needs to know of the conversation; None: it may always move.
-            check_move: Called before a swap; says why the conversation cannot be moved now, in
-                half a sentence, so that the step ends; None from it lets it move.
-            before_attempt: Called with its route before each attempt, after a wait or a swap as
-                well. What it raises ends the step as it is: it is no failure of an attempt, so
-                that nothing is tried in its stead and no route is degraded for it.
-            count: Called before anything is sent to a route of which `needs.tokens`, an estimate,
-                leaves open whether it can hold the step: says how many tokens the request and
-                its longest answer take there. None from it: nobody knows, and the estimate
-                stands, as it does without this.
-            on_event: Called with the events of this step, beside the middleware's own.
-            journal: A page of the middleware's journal, where the step belongs to a turn; None:
-                one of the step's own, if there is a journal.
+            check_move: Called before a swap. Returns why the conversation cannot move now, in half
+                a sentence, which ends the step; None: it can move.
+            before_attempt: Called with the route before each attempt, also after a wait or a swap.
+                Its exception ends the step unchanged and is not the failure of an attempt, so
+                no other route is tried and no route is degraded.
+            count: Called before anything is sent to a route if the estimate `needs.tokens` leaves
+                open whether the step fits there. Returns the tokens of the request and its
+                longest answer on that route; None: unknown, and the estimate is used, as it is
+                without *count*.
+            on_event: Called with the events of this step, like the middleware's own `on_event`.
+            journal: The page of the middleware's journal for the turn of this step; None: the step
+                gets a page of its own, if there is a journal.
 
         Raises:
             ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
@@ -246,7 +246,7 @@ class Sidestep:
     def failure_of(self, exc: Exception, route: Route) -> Failure:
         """Return the failure behind *exc*, which an attempt on *route* raised."""
         if isinstance(exc, StepFailed):
-            # It has had a step of its own: another round would multiply its attempts.
+            # A step inside this one has retried already: retries here would multiply its attempts.
             return Failure(kind=FailureKind.UNKNOWN, message=str(exc), route=route, cause=exc)
         named = self._named_by_agent(exc)
         if isinstance(named, Failure):
@@ -278,5 +278,5 @@ def _journal_from_env(environ: Mapping[str, str], clock: Clock | None) -> Journa
     try:
         return Journal(os.path.expanduser(path), clock=clock, environ=environ)
     except ConfigError as error:
-        _logger.error("%s is ignored: %s", JOURNAL_VARIABLE, error)  # noqa: TRY400 - it says all
+        _logger.error("%s is ignored: %s", JOURNAL_VARIABLE, error)  # noqa: TRY400 - the message says all
         return None

@@ -17,8 +17,8 @@ class MoveHistory:
     Args:
         holds_calls: The conversation holds a tool call or a result.
         tools_run: Names of the tools that ran since the user's last message.
-        route: The route that answered last, on which a conversation stays that may not move;
-            None: the requested route.
+        route: The route that answered last; a conversation that may not move stays there. None:
+            the requested route.
     """
 
     holds_calls: bool = False
@@ -40,7 +40,7 @@ class Pin:
 
 
 def pin(history: MoveHistory | None, config: FallbackConfig | None) -> Pin | None:
-    """Return why a conversation with that *history* may not move; None: it may."""
+    """Return why a conversation with *history* may not move; None: it may."""
     if history is None or config is None:
         return None
     if config.move_policy == "first_call" and history.holds_calls:

@@ -1,4 +1,4 @@
-"""What follows a failed attempt: asks the rule, and carries out what it decides."""
+"""Handle a failed attempt: decide what follows, and carry it out."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Recovery:
         step = self._step
         attempt.failure = failure = step.engine.failure_of(exc, attempt.route)
         step.reporter.attempt_failed(attempt, failure)
-        is_cut = self._is_cut(attempt, failure)
-        if attempt.has_emitted and not is_cut:
+        is_interrupted = self._is_interrupted(attempt, failure)
+        if attempt.has_emitted and not is_interrupted:
             step.reporter.retracted(attempt)
         is_unsafe = attempt.tool is not None and not is_final(failure)
-        if is_unsafe or is_cut:
+        if is_unsafe or is_interrupted:
             # The route is degraded as if every retry and swap were spent.
             decision = self._decide(attempt, failure, is_last=True)
         else:
@@ -56,20 +56,20 @@ class Recovery:
         step.degrade(attempt, failure, decision.cooldown)
         step.walk.report_unfit(decision.passed_over)
         tool = attempt.tool if is_unsafe else self._pinned_tool(decision)
-        error = error_to_raise(step, exc, decision, unsafe_tool=tool, is_cut=is_cut)
+        error = error_to_raise(step, exc, decision, unsafe_tool=tool, is_interrupted=is_interrupted)
         step.end(error)
         if error is exc:
             return False
         raise error from exc
 
-    def _is_cut(self, attempt: Attempt, failure: Failure) -> bool:
+    def _is_interrupted(self, attempt: Attempt, failure: Failure) -> bool:
         """True if output was shown that the agent cannot take back."""
         config = self._step.active.config
         interrupts = config is not None and config.on_partial == "interrupt"
         return attempt.has_emitted and interrupts and is_route_failure(failure)
 
     def _decide(self, attempt: Attempt, failure: Failure, *, is_last: bool = False) -> Decision:
-        """Ask the rule; *is_last*: as if every retry and swap were spent."""
+        """Return what follows; *is_last*: as if every retry and swap were spent."""
         step = self._step
         limits, policy = step.limits, step.engine.policy
         target = step.walk.swap_target()
@@ -79,7 +79,7 @@ class Recovery:
             retries=limits.retries if is_last else step.retries,
             swaps=limits.swaps if is_last else step.swaps,
             sibling=target.route,
-            # A pinned conversation has nothing but its retries.
+            # A pinned conversation can only be retried.
             sibling_is_healthy=target.is_available and step.pin is None,
             passed_over=target.skipped,
             is_probe=attempt.probe is not None,
@@ -89,9 +89,9 @@ class Recovery:
         return decide(failure, state, limits)
 
     async def _confirmed(self, decision: Decision, attempt: Attempt, failure: Failure) -> Decision:
-        """Return *decision*, a swap only once it is confirmed.
+        """Return *decision*; a swap may become another decision in `_confirm_swap`.
 
-        An exception of a hook ends the step, and the route is degraded as the swap would have.
+        An exception of a hook ends the step, and degrades the route as the swap would have.
         """
         if not isinstance(decision, Swap):
             return decision
@@ -107,7 +107,7 @@ class Recovery:
 
         If not, return a `Stop` with the same cooldown. This runs only when a swap is due, because
         most steps never swap. Other steps may have changed the health map while we awaited, so
-        the rule is asked again after each await.
+        decide again after each await.
         """
         step = self._step
         if step.pin is not None:

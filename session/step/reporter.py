@@ -1,4 +1,4 @@
-"""Reports what happens in a step."""
+"""Report what happens in a step, as events and in the log."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class StepReporter:
     """Report the events of one step to its listeners, and to the log.
 
     Attributes:
-        has_listeners: False: nobody listens, so that no event need be made.
+        has_listeners: False: nobody listens, so no event needs to be built.
     """
 
     __slots__ = ("_listeners", "_number", "has_listeners")
@@ -60,7 +60,7 @@ class StepReporter:
             self._emit(StepEnded(self._number, step.requested, step.route, *counts, error))
 
     def attempt_started(self, attempt: Attempt, *, is_probe: bool) -> None:
-        """Report that a request is about to be made."""
+        """Report that a request is about to be sent."""
         if self.has_listeners:
             self._emit(AttemptStarted(self._number, attempt.number, attempt.route))
             if is_probe:
@@ -74,7 +74,7 @@ class StepReporter:
             )
 
     def retracted(self, attempt: Attempt) -> None:
-        """Report that what the attempt showed is void."""
+        """Report that the output of the attempt is void."""
         self._emit(PartsRetracted(self._number, attempt.number, attempt.route))
 
     def probe_ended(self, attempt: Attempt, verdict: Verdict) -> None:
@@ -103,17 +103,17 @@ class StepReporter:
         number = len(step.attempts) + 1
         self._emit(Repaired(self._number, number, route, repair.what, failure))
 
-    def swapped(self, step: Step, left: Route, route: Route, failure: Failure) -> None:
-        """Report that the step goes on at another route."""
-        swaps, most = step.swaps, step.limits.swaps
+    def swapped(self, step: Step, from_route: Route, route: Route, failure: Failure) -> None:
+        """Report that the step continues on another route."""
+        swaps, max_swaps = step.swaps, step.limits.swaps
         _logger.warning(
             "[model-fallback] switched model from=%s to=%s reason=%s status=%s swaps=%d/%d",
-            left, route, failure.kind, failure.status, swaps, most,
+            from_route, route, failure.kind, failure.status, swaps, max_swaps,
         )  # fmt: skip
-        self._emit(Swapped(self._number, left, route, failure, swaps, most))
+        self._emit(Swapped(self._number, from_route, route, failure, swaps, max_swaps))
 
     def degraded(self, route: Route, seconds: float, failure: Failure) -> None:
-        """Report that later steps start elsewhere."""
+        """Report that *route* is degraded for *seconds*."""
         _logger.info("degraded route=%s reason=%s for=%.0fs", route, failure.kind, seconds)
         self._emit(RouteDegraded(self._number, route, seconds, failure))
 

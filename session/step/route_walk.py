@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RouteWalk:
-    """The walk of one step from route to route.
+    """The way of one step from route to route.
 
     Attributes:
         route: Where the step is.
@@ -85,7 +85,7 @@ class RouteWalk:
         """Record how many *tokens* the step takes on *route*; True if it fits there.
 
         Args:
-            tokens: None: nobody could count, and the estimate stands.
+            tokens: None: nobody could count, and the estimate is used.
         """
         window = self.uncounted.pop(route)
         why = self._estimated.get(route)
@@ -133,7 +133,7 @@ class RouteWalk:
         self._tried.add(swap.sibling)
 
     def report_unfit(self, passed_over: PassedOver) -> None:
-        """Report those of *passed_over* that cannot take the step at all."""
+        """Report the routes of *passed_over* that cannot take the step at all."""
         for route, why in passed_over:
             if why not in PASSING:
                 self._skip(route, why)
@@ -145,7 +145,7 @@ class RouteWalk:
     def _unfit(self, route: Route) -> str | None:
         """Return why *route* cannot take this step; None: it can.
 
-        Without a chain the agent does not judge the requested route, which fails as it would
+        Without a chain `serves` is not called for the requested route, which fails as it would
         without sidestep.
         """
         options = self._options
@@ -168,7 +168,7 @@ def choose_start(options: RouteOptions, degraded: DegradedRoutes, unfit: Unfit) 
     if not options.unfit and not options.is_chain:
         return degraded.healthy(options.requested, options.siblings, unfit)
     fit = [route for route in _routes_of(options) if unfit(route) is None]
-    # If none is available it is the first, although that is degraded.
+    # If no fit route is available, start on the first one although it is degraded.
     return next(filter(degraded.is_available, fit), fit[0] if fit else None)
 
 

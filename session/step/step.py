@@ -44,18 +44,18 @@ class Engine(Protocol):
 
 
 class Step:
-    """The attempts of one step, to iterate over; each is entered round one call.
+    """The attempts of one step, to iterate over; enter each round one call.
 
     Attributes:
         number: Which step of its `Sidestep` this is, from 1.
         requested: The route that the agent asked for.
-        route: The route that answered; *requested* until one has, and if none does.
+        route: The route that answered; *requested* before that, and if no route answers.
         attempts: Every attempt so far, in order.
         retries: Retries on the present route so far.
         swaps: Swaps to another route so far.
         limits: What the configuration allows.
         deadline: When the caller wants the step to end.
-        following: What comes after the attempt that failed; None: nothing has failed.
+        following: What follows the attempt that failed; None: no attempt has failed.
         pin: Why the conversation may not move; None: it may.
     """
 
@@ -183,7 +183,7 @@ class Step:
             raise error
 
     async def _count_start(self) -> None:
-        """Start where the step fits, as far as the agent can count its tokens."""
+        """Choose the start again until the step fits there by the agent's count of tokens."""
         while (route := self.walk.route) in self.walk.uncounted:
             try:
                 fits = await self.count_tokens(route)
@@ -197,11 +197,11 @@ class Step:
         """Have the agent count the tokens of the step; True if *route* can hold them.
 
         Raises:
-            TimeoutError: The caller's deadline passed meanwhile.
+            TimeoutError: The caller's deadline passed during the count.
         """
         with self.deadline.scope() as scope:
             return self.walk.resolve_size(route, await self.hooks.count_tokens(route))
-        assert scope.cancelled_caught  # noqa: S101 - else it has returned
+        assert scope.cancelled_caught  # noqa: S101 - otherwise the block has returned
         raise deadline_error(self)
 
     def _attempt(self, *, waited: float) -> Attempt:
@@ -220,7 +220,7 @@ class Step:
             raise
 
     async def _checkpoint(self) -> None:
-        """Let a cancellation or the caller's deadline through between two attempts."""
+        """Raise between two attempts if the caller cancelled or the deadline has passed."""
         try:
             await anyio.lowlevel.checkpoint_if_cancelled()
         except BaseException as error:
@@ -303,7 +303,7 @@ class Step:
             self.reporter.degraded(attempt.route, seconds, failure)
 
     def end_probe(self, attempt: Attempt, verdict: Verdict) -> None:
-        """Give the place of a probe back, and report what it found out."""
+        """End the probe that *attempt* makes, if it makes one, and report *verdict*."""
         if attempt.probe is None:
             return
         self.degraded.release(attempt.route, attempt.probe)

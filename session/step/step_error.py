@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 def error_to_raise(
-    step: Step, exc: Exception, stop: Stop, *, unsafe_tool: str | None, is_cut: bool
+    step: Step, exc: Exception, stop: Stop, *, unsafe_tool: str | None, is_interrupted: bool
 ) -> Exception:
-    """Return what the agent catches: *exc*, its own exception, if that says enough.
+    """Return the error that the agent catches: its own *exc*, with a note, if no other fits.
 
     Args:
         unsafe_tool: The tool that had run, if that is why no attempt follows.
-        is_cut: Output was shown that cannot be taken back.
+        is_interrupted: Output was shown, and `onPartial` is ``interrupt``.
     """
     attempt = step.attempts[-1]
     if unsafe_tool is not None:
         is_here = unsafe_tool == attempt.tool
         why = f"the tool {unsafe_tool!r} had run" if is_here else stop.why
         summary = summarize_attempts(step.attempts, why, step.degraded)
-        message = f"{summary}; go on with a new step that sees its result, lest it runs twice"
+        message = f"{summary}; take a new step that sees its result, so that it does not run twice"
         return FallbackUnsafe(
             message, tool=unsafe_tool, requested=step.requested, attempts=step.attempts
         )
-    if is_cut:
+    if is_interrupted:
         why = "its output was shown, and `onPartial` is 'interrupt'"
         return StreamInterrupted(
             summarize_attempts(step.attempts, why, step.degraded),
@@ -54,7 +54,7 @@ def error_to_raise(
         return ContextOverflow(message, requested=step.requested, attempts=step.attempts)
     unfit = {r: why for r, why in step.skipped.items() if why not in PASSING}
     if unfit:
-        listed = "; ".join(f"{route}, for {why}" for route, why in unfit.items())
+        listed = ", ".join(f"{route} ({why})" for route, why in unfit.items())
         summary += f"; passed over: {listed}"
     if step.swaps:
         return FallbackExhausted(summary, requested=step.requested, attempts=step.attempts)
@@ -63,14 +63,16 @@ def error_to_raise(
 
 
 def no_route_error(step: Step) -> FallbackExhausted:
-    """Return the error of *step*, which ends before its first attempt as no route can take it."""
+    """Return the error of *step*, which has no attempt because no route can take it."""
     listed = "; ".join(f"{route}: {why}" for route, why in step.skipped.items())
-    message = f"no route can take this step ({listed}): ask for less of it, or add one that can"
+    message = (
+        f"no route can take this step ({listed}): ask for less, or add a route that can take it"
+    )
     return FallbackExhausted(message, requested=step.requested, attempts=())
 
 
 def deadline_error(step: Step, exc: BaseException | None = None) -> TimeoutError:
-    """Return the error that ends *step* at its deadline, caused by *exc* or by what failed last."""
+    """Return the error that ends *step* at its deadline, caused by *exc* or by the last failure."""
     summary = " before its first attempt"
     if step.attempts:
         summary = f"; {summarize_attempts(step.attempts, 'no time is left', step.degraded)}"
@@ -83,7 +85,9 @@ def deadline_error(step: Step, exc: BaseException | None = None) -> TimeoutError
 def summarize_attempts(attempts: Sequence[Attempt], why: str, degraded: DegradedRoutes) -> str:
     """Return text that lists every attempt, why none follows, and when a route is due back."""
     count = len(attempts)
-    summary = f"{count} attempt{'s' * (count != 1)} failed ({'; '.join(_runs(attempts))}); {why}"
+    summary = (
+        f"{count} attempt{'s' * (count != 1)} failed ({'; '.join(_failures(attempts))}); {why}"
+    )
     left = {attempt.route: degraded.seconds_left(attempt.route) for attempt in attempts}
     waits = sorted((seconds, route) for route, seconds in left.items() if seconds > 0)
     if waits:
@@ -92,23 +96,23 @@ def summarize_attempts(attempts: Sequence[Attempt], why: str, degraded: Degraded
     return summary
 
 
-def _runs(attempts: Iterable[Attempt]) -> Iterable[str]:
-    """Put attempts in a row that failed alike together: "1-4. a/b server_error 503: ..."."""
-    told = ""
+def _failures(attempts: Iterable[Attempt]) -> Iterable[str]:
+    """Return a text for each row of equal failures, as "1-4. a/b server_error 503: ..."."""
+    text = ""
     first = last = 0
     for attempt in attempts:
-        this = f"{attempt.route} {attempt.failure}"
-        if this != told and told:
-            yield _run(first, last, told)
-        if this != told:
-            told, first = this, attempt.number
+        failed = f"{attempt.route} {attempt.failure}"
+        if failed != text and text:
+            yield _numbered(first, last, text)
+        if failed != text:
+            text, first = failed, attempt.number
         last = attempt.number
-    if told:
-        yield _run(first, last, told)
+    if text:
+        yield _numbered(first, last, text)
 
 
-def _run(first: int, last: int, told: str) -> str:
-    return f"{first}. {told}" if first == last else f"{first}-{last}. {told}"
+def _numbered(first: int, last: int, text: str) -> str:
+    return f"{first}. {text}" if first == last else f"{first}-{last}. {text}"
 
 
 def describe(error: BaseException) -> str:

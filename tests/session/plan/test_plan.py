@@ -310,7 +310,7 @@ def test_where_the_rest_of_the_chain_is_unfit_the_agents_own_exception_says_so()
         run.take(needs=NEEDS_TOOLS)
 
     assert run.skipped == [(B, "it has no tool_calling")]
-    assert f"passed over: {B}, for it has no tool_calling" in caught.value.__notes__[0]
+    assert f"passed over: {B} (it has no tool_calling)" in caught.value.__notes__[0]
 
 
 def test_a_conversation_that_a_tool_holds_outside_the_boundary_fails_closed() -> None:
@@ -376,7 +376,7 @@ def test_a_step_is_not_sent_to_a_sibling_that_cannot_take_it(sized: Sized) -> No
     if sized.asked == [A]:
         with pytest.raises(Answer) as caught:
             run.take(str(A), needs=sized.needs)
-        assert f"passed over: {B}, for {sized.why}" in caught.value.__notes__[0]
+        assert f"passed over: {B} ({sized.why})" in caught.value.__notes__[0]
     else:
         run.take(str(A), needs=sized.needs)
 
@@ -491,7 +491,7 @@ def test_a_sibling_that_cannot_be_asked_is_told_where_none_is_left(
         run.take(asked, serves=lambda route: route == A or "KEY is not set")
 
     assert run.skipped == [(B, "KEY is not set")]
-    assert f"passed over: {B}, for KEY is not set" in caught.value.__notes__[0]
+    assert f"passed over: {B} (KEY is not set)" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize("status", [400, 401], ids=str)

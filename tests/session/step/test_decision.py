@@ -278,7 +278,7 @@ def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
         ),
         pytest.param(
             {"kind": "quota", "status": 429}, {"sibling": SIBLING}, 2,
-            "quota is not retried, and quota moves no step here", id="unmoved",
+            "quota is not retried, and quota never swaps a step here", id="unmoved",
         ),
         pytest.param(
             {"kind": "timeout", "status": None}, {}, 0,
@@ -286,8 +286,8 @@ def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
         ),
         pytest.param(
             {"kind": "unknown", "status": None}, {"sibling": SIBLING}, 2,
-            "nothing here names it a failure of a provider: give the exception a `status_code`, "
-            "or name it with `classify=`", id="an exception nobody knows",
+            "it is not known to be a provider's failure: give the exception a `status_code`, "
+            "or classify it with `classify=`", id="an exception nobody knows",
         ),
     ],
 )  # fmt: skip

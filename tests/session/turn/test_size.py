@@ -222,12 +222,12 @@ def test_what_is_no_number_of_tokens_is_no_count(
     step = run.take(needs=Needs(tokens=101), count=count)
 
     assert step.skipped == {A: "about 101 tokens do not fit into its 100"}
-    assert f"`count` gave no number of tokens for {A}, but" in caplog.text
+    assert f"`count` returned no number of tokens for {A}, but" in caplog.text
     assert len(caplog.text) < 1_000
 
 
 def test_a_count_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hooks, "_COUNTING", 0.0)
+    monkeypatch.setattr(hooks, "_COUNT_TIMEOUT", 0.0)
     run = Run(rule(SMALL))
 
     run.take(needs=Needs(tokens=99), count=_forever)
