@@ -1,1 +1,1 @@
-"""Where a step may go: every way of saying it, and the one form they come to."""
+"""Where a step may go: reads every form of configuration into one `Plan`."""

@@ -1,4 +1,4 @@
-"""The configuration that is in force: one snapshot, from which a whole step decides."""
+"""The configuration in force, as one snapshot that a step uses from start to end."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from .retry import RetryPolicy
 _logger = logging.getLogger("sidestep")
 
 _MOST_OPTIONS = 1_024
-"""How many of the route options of steps without needs are kept; an agent asks for a few."""
+"""How many route options of steps without needs are cached; an agent asks for few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActivePlan:
-    """One configuration, and everything that a step takes from it.
+    """One configuration, and everything that a step reads from it.
 
     A `Sidestep` replaces the whole snapshot in one assignment, so that a step never mixes two
     configurations.
 
     Args:
-        written: The plan as it was configured; None: there is none.
-        plan: The plan that moves steps; None: there is none, or it switches itself off.
+        configured: The plan as it was configured; None: there is none.
+        plan: The plan that steps follow; None: there is none, or it switches itself off.
         limits: What one step may do.
-        providers: The providers that the configuration names, for reading their failures.
+        providers: The providers that the configuration defines, for classifying failures.
         environ: Where ``SIDESTEP_PROVIDERS`` is read.
     """
 
-    written: Plan | None
+    configured: Plan | None
     plan: Plan | None
     limits: Limits
     providers: Mapping[str, Provider]
@@ -48,17 +48,17 @@ class ActivePlan:
 
     @classmethod
     def of(
-        cls, written: Plan | None, policy: RetryPolicy, environ: Mapping[str, str]
+        cls, configured: Plan | None, policy: RetryPolicy, environ: Mapping[str, str]
     ) -> ActivePlan:
-        """Return the snapshot of *written*; *policy* decides what it leaves open."""
-        plan = written
+        """Return the snapshot of *configured*; *policy* supplies the limits it leaves open."""
+        plan = configured
         if plan is not None and not plan.config.max_fallback_attempts and not plan.chains:
             plan = None  # switched off
         return cls(
-            written=written,
+            configured=configured,
             plan=plan,
             limits=limits_of(plan, policy),
-            providers=_configured_providers(written),
+            providers=_configured_providers(configured),
             environ=environ,
         )
 
@@ -68,12 +68,12 @@ class ActivePlan:
         return None if self.plan is None else self.plan.config
 
     def all_providers(self) -> dict[str, Provider]:
-        """Return the catalog, with what the environment and the configuration say of it.
+        """Return the catalog, changed by the environment and the configuration.
 
         Raises:
-            ConfigError: What they say of a provider cannot be.
+            ConfigError: A setting of a provider is wrong.
         """
-        return providers_of(self.written, self.environ)
+        return providers_of(self.configured, self.environ)
 
     def options_for(
         self, asked: str, needs: Needs | None = None, pinned: Route | None = None
@@ -94,11 +94,11 @@ class ActivePlan:
         options = self._options.get(asked)
         if options is None:
             options = plan.options_for(asked)
-            self._keep(asked, options)
+            self._cache(asked, options)
         return options
 
     def _without_plan(self, asked: str, needs: Needs | None) -> RouteOptions:
-        """Return the options of a step that has nowhere to go, but may have to stay in bounds."""
+        """Return the options of a step that cannot swap; its boundary is checked all the same."""
         if needs is not None and needs.boundary is not None:
             route = Route(asked)
             provider = self.all_providers().get(route.provider)
@@ -107,10 +107,10 @@ class ActivePlan:
         options = self._options.get(asked)
         if options is None:
             options = RouteOptions(requested=Route(asked))
-            self._keep(asked, options)
+            self._cache(asked, options)
         return options
 
-    def _keep(self, asked: str, options: RouteOptions) -> None:
+    def _cache(self, asked: str, options: RouteOptions) -> None:
         if len(self._options) < _MOST_OPTIONS:
             self._options[asked] = options
 
@@ -119,8 +119,8 @@ def _configured_providers(plan: Plan | None) -> Mapping[str, Provider]:
     if plan is None or not (plan.config.providers or plan.providers):
         return {}
     try:
-        known = catalog(plan.config.providers)
+        providers = catalog(plan.config.providers)
     except ConfigError as error:
-        _logger.warning("%s; what it says of providers is not used", error)
+        _logger.warning("%s; its provider settings are not used", error)
         return plan.providers
-    return {name: known[name] for name in plan.config.providers} | dict(plan.providers)
+    return {name: providers[name] for name in plan.config.providers} | dict(plan.providers)

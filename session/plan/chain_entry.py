@@ -9,7 +9,7 @@ from ...provider.route import Route
 from .needs import Needs
 
 _DOUBT = 2
-"""How far an estimate of tokens may be off, as a factor: code and most languages take more."""
+"""Factor by which an estimate of tokens may be wrong, as for code and most languages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class ChainEntry:
     Args:
         capabilities: What the route can do; None: unknown, and then it can do everything.
         context_window: Tokens that a request and its answer may take together; None: unknown.
-        boundary: Where data that is sent there goes; None: unknown.
+        boundary: Where data sent to the route goes; None: unknown.
     """
 
     route: Route
@@ -39,7 +39,7 @@ class ChainEntry:
         """Return why the data of a step with *needs* may not go here; None: it may."""
         if needs.boundary is None or self.boundary == needs.boundary:
             return None
-        where = "is said nowhere" if self.boundary is None else f"is {self.boundary!r}"
+        where = "is unknown" if self.boundary is None else f"is {self.boundary!r}"
         return f"its boundary {where}, and the step must stay in {needs.boundary!r}"
 
     def why_too_small(self, needs: Needs) -> str | None:

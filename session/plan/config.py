@@ -1,4 +1,4 @@
-"""The configuration that a coordinator sets, and where it is read from."""
+"""The configuration that a coordinator sets as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...provider.error import ConfigError
 from ...provider.route import Route
 from ...provider.secret import masked
 from .config_warning import ConfigWarning
-from .duplicate_key import doubled_keys
+from .duplicate_key import duplicate_keys
 
 Count = Annotated[int, Field(strict=True, ge=0, le=10**9)]
 Status = Annotated[int, Field(strict=True, ge=0, le=999)]
@@ -25,8 +25,8 @@ Factor = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
 class FallbackConfig(BaseModel):
     """Where a step may go when its route fails, and how hard to try first.
 
-    Takes its keys in camelCase and in snake_case. Entries of the map that cannot be used are
-    left out, each with a warning in `warnings`.
+    Keys may be in camelCase or snake_case. An entry of the map that cannot be used is left out,
+    with a warning in `warnings`.
 
     Raises:
         pydantic.ValidationError: A value has the wrong type, or is out of range.
@@ -60,18 +60,18 @@ class FallbackConfig(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _keep_what_can_be_used(cls, data: object) -> object:
+    def _keep_usable(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
         warnings: list[ConfigWarning] = []
-        known = _known_keys(data, warnings)
-        siblings = known.get("fallback_models_by_model")
+        settings = _known_keys(data, warnings)
+        siblings = settings.get("fallback_models_by_model")
         if isinstance(siblings, dict):
-            known["fallback_models_by_model"] = _usable_siblings(siblings, warnings)
-        if "providers" in known:
-            known["providers"] = provider_settings(known["providers"], where="providers")
-        warnings += _without_effect(known)
-        return known | {"warnings": tuple(warnings)}
+            settings["fallback_models_by_model"] = _usable_siblings(siblings, warnings)
+        if "providers" in settings:
+            settings["providers"] = provider_settings(settings["providers"], where="providers")
+        warnings += _without_effect(settings)
+        return settings | {"warnings": tuple(warnings)}
 
 
 def parse_config(text: str | bytes) -> FallbackConfig:
@@ -79,11 +79,11 @@ def parse_config(text: str | bytes) -> FallbackConfig:
 
     Raises:
         ConfigError: It is not JSON, or a setting is wrong; the message says which, and what to
-            change. The text itself is never quoted, since it may hold secrets.
+            change. The text itself is never quoted, because it may hold secrets.
     """
     try:
-        # Bytes of a variable that are no UTF-8 come as surrogates, which the parser takes in bytes
-        # alone: to refuse them, and to say where.
+        # Python reads a variable's bytes that are not UTF-8 as surrogates. The parser refuses them
+        # with their place, but only in bytes.
         encoded = text.encode(errors="surrogatepass") if isinstance(text, str) else text
         data = from_json(encoded, allow_inf_nan=False)
     except ValueError as error:
@@ -94,42 +94,43 @@ def parse_config(text: str | bytes) -> FallbackConfig:
         config = FallbackConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigError("; ".join(_explain(problem) for problem in error.errors())) from None
-    doubled = tuple(_doubled(text))
-    return config.model_copy(update={"warnings": doubled + config.warnings}) if doubled else config
+    if duplicates := tuple(_duplicate_warnings(text)):
+        return config.model_copy(update={"warnings": duplicates + config.warnings})
+    return config
 
 
 def bare_config(**limits: object) -> FallbackConfig:
-    """Return *limits* for a plan that has no map of siblings, which is no mistake there."""
+    """Return *limits* for a plan without a map of siblings, and do not warn of the empty map."""
     config = FallbackConfig.model_validate({"fallback_models_by_model": {}, **limits})
     return config.model_copy(update={"warnings": ()})
 
 
-def _doubled(text: str | bytes) -> Iterator[ConfigWarning]:
-    for (outer, *inner), times in doubled_keys(text):
+def _duplicate_warnings(text: str | bytes) -> Iterator[ConfigWarning]:
+    for (outer, *inner), times in duplicate_keys(text):
         name = outer if outer.isidentifier() else repr(outer)
         where = name + "".join(f"[{key!r}]" for key in inner)
         often = "twice" if times == 2 else f"{times} times"
-        message = f"`{where}` is written {often}, and the last one counts"
+        message = f"`{where}` is written {often}, and the last value counts"
         yield ConfigWarning("C020", message, "write it once")
 
 
 def _known_keys(data: dict[Any, Any], warnings: list[ConfigWarning]) -> dict[str, Any]:
-    """Return *data* in snake_case, without the keys that mean nothing here."""
+    """Return *data* with its keys in snake_case; an unknown key is left out with a warning."""
     fields = FallbackConfig.model_fields.keys() - {"warnings"}
     names = {to_camel(field): field for field in fields} | {field: field for field in fields}
-    known: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, value in data.items():
         name = names.get(key)
         if name is None:
             close = difflib.get_close_matches(to_camel(str(key)), names, n=1)
-            cure = f"write `{to_camel(close[0])}`" if close else "remove it"
-            warnings.append(ConfigWarning("C001", f"unknown key {key!r}", cure))
-        elif name in known:
+            fix = f"write `{to_camel(close[0])}`" if close else "remove it"
+            warnings.append(ConfigWarning("C001", f"unknown key {key!r}", fix))
+        elif name in settings:
             message = f"{key!r} is set in two spellings, and the first counts"
             warnings.append(ConfigWarning("C007", message, "remove one of the two"))
         else:
-            known[name] = value
-    return known
+            settings[name] = value
+    return settings
 
 
 def _usable_siblings(
@@ -143,25 +144,25 @@ def _usable_siblings(
             message = f"fallbackModelsByModel has the key {key!r}, which is no route"
             warnings.append(ConfigWarning("C002", message, 'write it as "provider/model"'))
             continue
-        listed = value if isinstance(value, list | tuple) else [value]
-        usable_here = tuple(_usable_routes(route, listed, warnings))
-        if usable_here:
-            usable[route] = usable_here
-        elif not listed:
+        values = value if isinstance(value, list | tuple) else [value]
+        routes = tuple(_usable_routes(route, values, warnings))
+        if routes:
+            usable[route] = routes
+        elif not values:
             message = f"fallbackModelsByModel[{key!r}] has no sibling"
             warnings.append(ConfigWarning("C006", message, "name one, or remove the entry"))
     if not usable:
-        message = "fallbackModelsByModel has no usable entry, so that no step can be swapped"
+        message = "fallbackModelsByModel has no usable entry, so no step can swap"
         warnings.append(ConfigWarning("C009", message, "map a route to its sibling"))
     return usable
 
 
 def _usable_routes(
-    route: Route, listed: list[Any] | tuple[Any, ...], warnings: list[ConfigWarning]
+    route: Route, values: list[Any] | tuple[Any, ...], warnings: list[ConfigWarning]
 ) -> dict[Route, None]:
     where = f"fallbackModelsByModel[{str(route)!r}]"
     usable: dict[Route, None] = {}
-    for value in listed:
+    for value in values:
         try:
             sibling = Route(value)
         except ValueError:
@@ -179,11 +180,11 @@ def _usable_routes(
     return usable
 
 
-def _without_effect(known: dict[str, Any]) -> list[ConfigWarning]:
-    """Warn of settings that do nothing beside the others."""
-    if known.get("idempotent_tools") and known.get("move_policy") != "idempotent":
+def _without_effect(settings: dict[str, Any]) -> list[ConfigWarning]:
+    """Return warnings of settings that have no effect beside the others."""
+    if settings.get("idempotent_tools") and settings.get("move_policy") != "idempotent":
         message = "`idempotentTools` is set, but `movePolicy` is not 'idempotent'"
-        return [ConfigWarning("C008", message, "set both, or leave it out")]
+        return [ConfigWarning("C008", message, "set `movePolicy` to 'idempotent', or remove it")]
     return []
 
 
@@ -198,7 +199,7 @@ _EXPECTED = {
 
 
 def _explain(problem: Any) -> str:
-    """Say in a line what pydantic found, and what to write instead."""
+    """Return one line that says what is wrong in *problem*, and what to write instead."""
     where = [part for part in problem["loc"] if not str(part).startswith("function-")]
     name = to_snake(str(where[0])) if where else ""
     at = to_camel(name) + "".join(f"[{part!r}]" for part in where[1:])

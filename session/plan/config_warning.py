@@ -1,4 +1,4 @@
-"""What `sidestep check` warns of."""
+"""A warning about a configuration, as `sidestep check` prints it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ...provider.secret import masked
 
 @dataclass(frozen=True, slots=True)
 class ConfigWarning:
-    """Something in the configuration that does not do what its author meant.
+    """A part of the configuration that does not do what its author meant.
 
-    Whatever looks like a key is redacted in both texts.
+    What looks like a key is redacted in both texts.
 
     Args:
         code: A stable code such as ``C003``; the README of this folder lists them.

@@ -1,4 +1,4 @@
-"""Keys that stand more than once in a JSON object, of which a parser keeps the last value."""
+"""Find duplicate keys in JSON objects; a parser keeps only the last value of such a key."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class DoubledKey(NamedTuple):
-    """A key that stands more than once in one object.
+class DuplicateKey(NamedTuple):
+    """A key that occurs more than once in one object.
 
     Args:
-        path: The keys that lead to it, its own the last; places in lists are left out.
-        times: How often it stands there.
+        path: The keys of the objects around it, and the key itself; places in lists are left out.
+        times: How often the key occurs in the object.
     """
 
     path: tuple[str, ...]
     times: int
 
 
-def doubled_keys(text: str | bytes) -> list[DoubledKey]:
-    """Return the keys that are doubled in *text*, from the outside in.
+def duplicate_keys(text: str | bytes) -> list[DuplicateKey]:
+    """Return the duplicate keys in *text*, outer objects first.
 
-    What a doubled key hides is not searched. JSON that cannot be read has none: it is for another
-    to say what is wrong with it.
+    Values that a duplicate key hides are not searched. If *text* is not JSON, the list is empty,
+    because the parser of the settings reports that.
     """
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
-        # Numbers stay text, so that none is too long.
-        read: object = json.loads(
+        # Numbers stay text, because Python refuses very long ones.
+        value: object = json.loads(
             decoded, object_pairs_hook=_Object, parse_int=str, parse_float=str, strict=False
         )
-        return list(_search(read, ()))
+        return list(_search(value, ()))
     except (ValueError, RecursionError):
         return []
 
 
 class _Object:
-    """An object with every pair that was written."""
+    """A JSON object with all its pairs, duplicates included."""
 
     __slots__ = ("pairs",)
 
@@ -48,13 +48,13 @@ class _Object:
         self.pairs = pairs
 
 
-def _search(value: object, path: tuple[str, ...]) -> Iterator[DoubledKey]:
+def _search(value: object, path: tuple[str, ...]) -> Iterator[DuplicateKey]:
     if isinstance(value, list):
         for item in value:
             yield from _search(item, path)
     if not isinstance(value, _Object):
         return
     counts = Counter(key for key, _ in value.pairs)
-    yield from (DoubledKey((*path, key), times) for key, times in counts.items() if times > 1)
+    yield from (DuplicateKey((*path, key), times) for key, times in counts.items() if times > 1)
     for key, item in dict(value.pairs).items():
         yield from _search(item, (*path, key))

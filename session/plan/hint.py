@@ -1,4 +1,4 @@
-"""The plan that a hint makes: ``"zai:glm-5.2,anthropic:claude-opus-4-8"``."""
+"""Read a hint into a plan: ``"zai:glm-5.2,anthropic:claude-opus-4-8"``."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class HintPlan(Plan):
     """A plan whose chain depends on the model that a step asks for.
 
     Args:
-        follow: Returns the plan for that model; None: for a step that names none.
-        inherits: An element has no model of its own.
+        follow: Returns the plan for that model; None: the step names no model.
+        inherits: An element has no model of its own, and takes that of the step.
     """
 
     follow: Callable[[str | None], Plan]
@@ -39,7 +39,7 @@ class HintPlan(Plan):
     def options_for(
         self, asked: str, needs: Needs | None = None, *, pinned: Route | None = None
     ) -> RouteOptions:
-        """Return where a step may go: along the hint, whatever route it asks for."""
+        """Return the chain of the hint, for whatever route the step asks."""
         inherited = None if asked == HINT else asked_route(asked, [HINT]).model
         return self.follow(inherited).options_for(HINT, needs, pinned=pinned)
 
@@ -47,10 +47,10 @@ class HintPlan(Plan):
 def following_plan(
     text: str, environ: Mapping[str, str], known: Mapping[str, Provider]
 ) -> HintPlan:
-    """Return the plan that *text* makes for whatever model a step asks for.
+    """Return the plan of the hint *text*, for whatever model a step asks for.
 
     Args:
-        known: The providers that can be asked.
+        known: The providers of this process.
 
     Raises:
         ConfigError: A variable is not closed, or no element can be used.
@@ -80,14 +80,14 @@ def hint_plan(
     inherited: str | None,
     known: Mapping[str, Provider],
 ) -> Plan:
-    """Return the plan that *text* makes: its elements in order, every failure moves on.
+    """Return the plan of the hint *text*: its elements in order, and every failure swaps.
 
-    Variables are put in before anything else is read, so that one may hold several elements.
-    An element that is malformed, or whose provider is not known, is left out with a warning.
+    Variables are expanded first, so that a variable may hold several elements. An element that is
+    malformed, or names an unknown provider, is left out with a warning.
 
     Args:
-        inherited: The model of elements that name none; None: they are malformed.
-        known: The providers that can be asked.
+        inherited: The model for elements that name none; None: such elements are malformed.
+        known: The providers of this process.
 
     Raises:
         ConfigError: A variable is not closed, or no element can be used.
@@ -97,32 +97,32 @@ def hint_plan(
     except ConfigError as error:
         raise ConfigError(f"C172: {error}") from None
     warnings: list[ConfigWarning] = []
-    # What came from a variable may be a secret that was taken for a name.
-    shown = [f" ({each!r})" if "$" not in text and each else "" for each in elements]
-    spelled = text.split(",")
-    if len(spelled) != len(elements):  # a variable holds several
-        spelled = [""] * len(elements)
+    # The value of a variable is not quoted, because it may be a secret set by mistake.
+    quotes = [f" ({each!r})" if "$" not in text and each else "" for each in elements]
+    unexpanded = text.split(",")
+    if len(unexpanded) != len(elements):  # a variable holds several
+        unexpanded = [""] * len(elements)
     chain: dict[Route, str] = {}
     for number, element in enumerate(elements, 1):
-        where = f"element {number} of the hint{shown[number - 1]}"
+        where = f"element {number} of the hint{quotes[number - 1]}"
         route = _route(element, where, inherited, known)
-        if not element and (missing := unset(spelled[number - 1], environ)):
-            message = f"{where} is empty, as {' and '.join(missing)} is"
-            cure = f"set {missing[0]}, or write ${{{missing[0]}:-default}}"
-            route = ConfigWarning("C172", message, cure)
+        if not element and (missing := unset(unexpanded[number - 1], environ)):
+            message = f"{where} is empty, because there is no value in {' and '.join(missing)}"
+            fix = f"set {missing[0]}, or write ${{{missing[0]}:-default}}"
+            route = ConfigWarning("C172", message, fix)
         if isinstance(route, ConfigWarning):
             warnings.append(route)
         elif route in chain:
-            message = f"{where} is the route of {chain[route]}, and so is inert"
-            warnings.append(ConfigWarning("C088", message, "leave it out"))
+            message = f"{where} repeats the route of {chain[route]}, and has no effect"
+            warnings.append(ConfigWarning("C088", message, "remove it"))
         else:
             chain[route] = f"element {number}"
     if not chain:
-        raise ConfigError(f"nothing in the hint can be asked: {'; '.join(map(str, warnings))}")
+        raise ConfigError(f"no element of the hint can be used: {'; '.join(map(str, warnings))}")
     routes = list(chain)
     if len(elements) > 1 and len(routes) == 1 and not any(w.code == "C088" for w in warnings):
-        message = "the hint has more than one element, but none that its head could move to"
-        warnings.append(ConfigWarning("C088", message, "add one, or leave only the head"))
+        message = "the hint has several elements, but only one that can be used"
+        warnings.append(ConfigWarning("C088", message, "fix another, or leave only that one"))
     return _plan(routes, known, warnings)
 
 
@@ -142,25 +142,25 @@ def _plan(
 def _route(
     element: str, where: str, inherited: str | None, known: Collection[str]
 ) -> Route | ConfigWarning:
-    """Return the route that *element* names, or what is wrong with it."""
+    """Return the route that *element* names, or a warning of what is wrong with it."""
     provider, colon, model = element.partition(":")
     if not colon:
         model = inherited or ""
     problem = _malformed(element, provider, has_colon=bool(colon), model=model)
     if problem is not None:
-        cure = 'write it as "provider:model"'
+        fix = 'write it as "provider:model"'
         if not colon and inherited is None:
-            cure += ", or ask for a route, whose model it takes"
-        return ConfigWarning("C172", f"{where} {problem}", cure)
+            fix += ", or ask for a route, so that the element takes its model"
+        return ConfigWarning("C172", f"{where} {problem}", fix)
     if provider not in known:
         close = difflib.get_close_matches(provider.lower(), known, n=1)
-        cure = f"write {close[0]!r}" if close else f"take one of {', '.join(sorted(known))}"
-        return ConfigWarning("C087", f"{where} names no provider that is known", cure)
+        fix = f"write {close[0]!r}" if close else f"take one of {', '.join(sorted(known))}"
+        return ConfigWarning("C087", f"{where} names no provider that is known", fix)
     return Route(f"{provider}/{model}")
 
 
 def _malformed(element: str, provider: str, *, has_colon: bool, model: str) -> str | None:
-    """Return what is wrong with the form of *element*, as the rest of a sentence; None: nothing."""
+    """Return what is wrong with the form of *element*, as a predicate; None: nothing."""
     if not element:
         return "is empty"
     if element.split() != [element]:
@@ -174,5 +174,5 @@ def _malformed(element: str, provider: str, *, has_colon: bool, model: str) -> s
     if has_colon and not model:
         return "has no model after its colon"
     if not model:
-        return "has no model, and the step asks for none that it could inherit"
+        return "has no model, and the step names none that it could inherit"
     return None if model.split() == [model] else "would inherit a model with white space in it"

@@ -20,7 +20,7 @@ class Limits:
         statuses: Effective HTTP statuses that swap a step.
         max_wait: Longest wait before a retry, in seconds.
         never_swap_on: Kinds of failure that never swap, whatever their status.
-        swap_on_any_failure: Every failure of a route swaps, whether its status is listed or not.
+        swap_on_any_failure: Every failure of a route swaps, even if its status is not listed.
     """
 
     retries: int
@@ -32,7 +32,7 @@ class Limits:
 
 
 def limits_of(plan: Plan | None, policy: RetryPolicy) -> Limits:
-    """Return the limits that *plan* sets; *policy* decides what it leaves open."""
+    """Return the limits that *plan* sets; *policy* supplies the rest."""
     if plan is None:
         return Limits(retries=policy.retries, max_wait=policy.max_wait)
     config, retries = plan.config, plan.config.max_upstream_retry_attempts

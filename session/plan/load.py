@@ -27,13 +27,13 @@ from .source import (
 
 
 def load_config(environ: Mapping[str, str] | None = None) -> FallbackConfig | None:
-    """Return the configuration in the environment, or None where there is none.
+    """Return the configuration in the environment; None: there is none.
 
     Args:
         environ: None: `os.environ`.
 
     Raises:
-        ConfigError: It is wrong, or its file cannot be read.
+        ConfigError: The configuration is wrong, or its file cannot be read.
     """
     environ = os.environ if environ is None else environ
     source = next(iter(find_sources(environ)), None)
@@ -46,20 +46,20 @@ def load_config(environ: Mapping[str, str] | None = None) -> FallbackConfig | No
 
 
 def load_plan(environ: Mapping[str, str] | None = None) -> Plan | None:
-    """Return the plan that the environment describes; None where it describes none.
+    """Return the plan that the environment describes; None: it describes none.
 
     Args:
         environ: None: `os.environ`.
 
     Raises:
-        ConfigError: It is wrong, its file cannot be read, or there is more than one.
+        ConfigError: The configuration is wrong, its file cannot be read, or several are set.
     """
     environ = os.environ if environ is None else environ
     sources = find_sources(environ)
     if not sources:
         return None
-    if (told := conflict(sources)) is not None:
-        raise ConfigError(f"more than one configuration is set: {told}")
+    if (conflicts := conflict(sources)) is not None:
+        raise ConfigError(f"more than one configuration is set: {conflicts}")
     source = sources[0]
     try:
         return plan_from(source, source.read(), environ)
@@ -71,7 +71,7 @@ def plan_from(source: Source, content: str | bytes, environ: Mapping[str, str]) 
     """Return the plan that *content*, read from *source*, describes; None: it is empty.
 
     Raises:
-        ConfigError: The description is wrong.
+        ConfigError: *content* is wrong.
     """
     if not content.strip():
         return None
@@ -79,21 +79,21 @@ def plan_from(source: Source, content: str | bytes, environ: Mapping[str, str]) 
 
 
 def map_plan(config: FallbackConfig, environ: Mapping[str, str] = MappingProxyType({})) -> Plan:
-    """Return the plan that a map of siblings comes to.
+    """Return the plan of a configuration with a map of siblings.
 
     Args:
-        environ: Where ``SIDESTEP_PROVIDERS`` may say more of its providers; what is wrong there
-            is left to those who need it.
+        environ: Where ``SIDESTEP_PROVIDERS`` is read; an error in it is ignored here, because
+            `providers_of` reports it.
 
     Raises:
-        ConfigError: What *config* says of a provider cannot be.
+        ConfigError: A provider setting in *config* is wrong.
     """
-    known = catalog(config.providers) if config.providers else {}
+    providers = catalog(config.providers) if config.providers else {}
     with suppress(ConfigError):
         if more := providers_from_env(environ):
-            known = catalog(config.providers, more)
-    told = {name: provider for name, provider in known.items() if provider.says_what_it_takes}
-    return Plan(source=VARIABLE, config=config, known=told, warnings=config.warnings)
+            providers = catalog(config.providers, more)
+    limited = {name: each for name, each in providers.items() if each.says_what_it_takes}
+    return Plan(source=VARIABLE, config=config, known=limited, warnings=config.warnings)
 
 
 def _config_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:
@@ -132,11 +132,11 @@ _PLANS: Mapping[str, Callable[[str | bytes, Mapping[str, str]], Plan | None]] = 
 
 
 def providers_of(plan: Plan | None, environ: Mapping[str, str]) -> dict[str, Provider]:
-    """Return the providers of the catalog, as *plan* and the environment change and add to them.
+    """Return the catalog, changed by *plan* and the environment.
 
     Raises:
-        ConfigError: What they say of a provider cannot be.
+        ConfigError: A setting of a provider is wrong.
     """
     configured = plan.config.providers if plan else {}
-    known = catalog(configured, providers_from_env(environ))
-    return known if plan is None else {**known, **plan.providers}
+    providers = catalog(configured, providers_from_env(environ))
+    return providers if plan is None else {**providers, **plan.providers}

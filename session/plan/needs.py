@@ -1,4 +1,4 @@
-"""What a step needs of a route, and how much of that a conversation tells."""
+"""What a step needs of a route, and how to derive it from a conversation."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ...provider.conversation import Conversation, Image, Output, Part, Text, To
 from ...provider.route import Route
 
 CHARACTERS_PER_TOKEN = 4
-"""Roughly: English prose and code, in most vocabularies."""
+"""Roughly, for English prose and code and most tokenizers."""
 IMAGE_TOKENS = 1_500
-"""What a large picture takes at the providers that say so; small ones take less."""
+"""Tokens of a large image at the providers that document it; small images take fewer."""
 
 _PUNCTUATION = 4
-"""Characters of JSON beside a key and its value, or for a number or a word without quotes."""
+"""Characters of JSON around a key and its value; also of a number, a boolean or null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the provider of a route has counted of a conversation.
+    """A token count from the provider of a route.
 
     Args:
-        tokens: What its first messages came to there.
-        messages: How many these are.
+        tokens: Tokens of the first messages of a conversation.
+        messages: How many messages were counted.
     """
 
     tokens: int
@@ -37,9 +37,9 @@ class Needs:
 
     Args:
         capabilities: Words such as ``tool_calling``, ``images``, ``reasoning``.
-        tokens: How large the request and its answer will be, about; None is unknown.
+        tokens: Estimated tokens of the request and its answer; None: unknown.
         boundary: Where its data may go; None: anywhere.
-        counted: The same as *tokens*, by the count of a route's own provider: for some routes.
+        counted: Token counts from providers, per route; they replace *tokens* there.
     """
 
     capabilities: frozenset[str] = frozenset()
@@ -57,17 +57,17 @@ class Needs:
     ) -> Self:
         """Return what the next step of *conversation* needs.
 
-        The tokens are an estimate, for no tokenizer fits every route: four characters of what is
-        said, of tools, calls and results are one token, a picture is 1,500, and the longest
-        answer is added. Reasoning is left out, since it stays behind on a move.
+        The tokens are an estimate, because no tokenizer fits every route: four characters of text,
+        tools, calls and results are one token, an image is 1,500, and the longest answer is
+        added. Reasoning is left out, because a swap leaves it behind.
 
-        It looks at every part once, whatever its length, so that it can be called at every step.
+        Fast enough for every step, because it only adds up lengths.
 
         Args:
-            counted: What providers have counted of it; what was said since is estimated.
+            counted: Counts from providers; later messages are estimated.
         """
         messages, settings = conversation.messages, conversation.settings
-        sizes = [sum(map(_said, message.parts)) for message in messages]
+        sizes = [sum(map(_characters, message.parts)) for message in messages]
         tools = sum(
             len(tool.name) + len(tool.description) + _size(tool.input_schema)
             for tool in conversation.tools
@@ -75,7 +75,7 @@ class Needs:
         answer = settings.max_output_tokens or 0
         needed = {
             "tool_calling": bool(conversation.tools),
-            "images": any(_has_picture(part) for message in messages for part in message.parts),
+            "images": any(_has_image(part) for message in messages for part in message.parts),
             "reasoning": settings.reasoning not in (None, "none"),
         }
         return cls(
@@ -89,30 +89,30 @@ class Needs:
         )
 
 
-def _has_picture(part: Part) -> bool:
+def _has_image(part: Part) -> bool:
     if isinstance(part, ToolCall) and isinstance(part.output, list):
         return any(isinstance(piece, Image) for piece in part.output)
     return isinstance(part, Image)
 
 
-def _said(part: Part) -> int:
-    """Return how many characters of *part* every route is sent; a picture stands for some."""
+def _characters(part: Part) -> int:
+    """Return the characters of *part* that every route is sent; an image counts as some."""
     if isinstance(part, Text):
         return len(part.text)
     if isinstance(part, ToolCall):
-        return len(part.name) + _size(part.input) + _answered(part.output)
+        return len(part.name) + _size(part.input) + _output_characters(part.output)
     return IMAGE_TOKENS * CHARACTERS_PER_TOKEN if isinstance(part, Image) else 0
 
 
-def _answered(output: Output | None) -> int:
-    return sum(map(_said, output)) if isinstance(output, list) else len(output or "")
+def _output_characters(output: Output | None) -> int:
+    return sum(map(_characters, output)) if isinstance(output, list) else len(output or "")
 
 
 def _size(value: object) -> int:
-    """Return the characters of *value* as JSON, about, without writing it."""
+    """Return the approximate characters of *value* as JSON, without encoding it."""
     if isinstance(value, str):
         return len(value) + 2
-    if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101 - dicts are quicker
+    if isinstance(value, dict) or isinstance(value, Mapping):  # noqa: SIM101 - faster for a dict
         size = _PUNCTUATION * len(value)
         for key, inner in value.items():
             size += len(key) + _size(inner)

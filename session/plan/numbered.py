@@ -1,4 +1,4 @@
-"""The plan that numbered variables make: ``MODEL_*``, and ``MODEL_FALLBACK_<n>_*``."""
+"""Read the numbered variables into a plan: ``MODEL_*`` and ``MODEL_FALLBACK_<n>_*``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...provider.secret import masked
 from .chain_entry import ChainEntry
 from .config import bare_config
 from .config_warning import ConfigWarning
-from .numbered_variables import gaps, look_alikes, misnumbered, written_entries
+from .numbered_variables import gaps, look_alikes, misnumbered, numbered_entries
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
 
     from ...provider.catalog.provider import Provider
     from .config import FallbackConfig
-    from .numbered_variables import Written
+    from .numbered_variables import NumberedEntry
 
 TIERS = ("fast", "balanced", "deep")
 
 _ENDPOINT = "/chat/completions"
-"""What the wire appends to a base URL by itself."""
+"""The path that the wire appends to every base URL."""
 
 _GEMINI_HOST = "generativelanguage.googleapis.com"
 
 
 def numbered_plan(environ: Mapping[str, str]) -> Plan | None:
-    """Return the plan that the ``MODEL_*`` variables make; None where none of them is set.
+    """Return the plan that the ``MODEL_*`` variables describe; None: none of them is set.
 
-    A session asks for ``fast``, ``balanced`` or ``deep``: the entries that have that tier, the
-    primary first, then the fallbacks by their numbers. A fallback that cannot be used is left
-    out with a warning. A primary without fallbacks is a plan that changes nothing.
+    A session asks for ``fast``, ``balanced`` or ``deep``. The chain of a tier holds the entries
+    that have it: the primary, then the fallbacks by number. A fallback that cannot be used is left
+    out with a warning. A primary without fallbacks gives a plan that changes nothing.
 
     Raises:
-        ConfigError: There is no primary that could be used; the message names its variables.
+        ConfigError: There is no usable primary; the message names its variables.
     """
-    entries = written_entries(environ)
+    entries = numbered_entries(environ)
     warnings = list(misnumbered(environ))
     if not entries and not warnings:
         return None
     if 0 not in entries:
         raise ConfigError(_no_primary(entries, warnings))
     warnings += gaps(number for number in entries if number)
-    usable = _without_twins(_usable(entries.values(), warnings), warnings)
+    usable = _without_repeats(_usable(entries.values(), warnings), warnings)
     warnings += _missing_tiers(usable)
     warnings += look_alikes(environ)
     chains = {
@@ -67,28 +67,28 @@ def numbered_plan(environ: Mapping[str, str]) -> Plan | None:
 
 @dataclass(frozen=True, slots=True)
 class _Usable:
-    """An entry that can take a step.
+    """An entry that can be used.
 
     Args:
-        routes: Its route in each tier that it has.
+        routes: Its routes, by tier.
     """
 
-    written: Written
+    entry: NumberedEntry
     provider: Provider
     routes: Mapping[str, Route]
 
-    def twins(self, other: _Usable) -> list[str]:
-        """Return the tiers in which both ask one model at one address with one key."""
+    def same_tiers(self, other: _Usable) -> list[str]:
+        """Return the tiers in which both have the same model, address and key."""
         if self.provider.base_url != other.provider.base_url:
             return []
-        if self.written.value("API_KEY") != other.written.value("API_KEY"):
+        if self.entry.value("API_KEY") != other.entry.value("API_KEY"):
             return []
         theirs = {tier: route.model for tier, route in other.routes.items()}
         return [tier for tier, route in self.routes.items() if theirs.get(tier) == route.model]
 
 
 def _limits(*, fallbacks: int) -> FallbackConfig:
-    """Return the limits; without a fallback those under which a step goes as without us."""
+    """Return the limits; without a fallback they change nothing in a step."""
     if not fallbacks:
         return bare_config(max_fallback_attempts=0)
     return bare_config(
@@ -96,111 +96,111 @@ def _limits(*, fallbacks: int) -> FallbackConfig:
     )
 
 
-def _no_primary(entries: Mapping[int, Written], warnings: Sequence[ConfigWarning]) -> str:
+def _no_primary(entries: Mapping[int, NumberedEntry], warnings: Sequence[ConfigWarning]) -> str:
     first = next((f"{each.prefix}*" for each in entries.values()), None)
-    found = f"{first} is set" if first else str(warnings[0])
+    reason = f"{first} is set" if first else str(warnings[0])
     return (
         f"the primary is not set: set MODEL_BASE_URL, MODEL_API_KEY and at least one of "
-        f"MODEL_FAST, MODEL_BALANCED and MODEL_DEEP, or unset the fallbacks ({found})"
+        f"MODEL_FAST, MODEL_BALANCED and MODEL_DEEP, or unset the fallbacks ({reason})"
     )
 
 
-def _usable(entries: Iterable[Written], warnings: list[ConfigWarning]) -> list[_Usable]:
-    """Return the entries that can be used, in their order.
+def _usable(entries: Iterable[NumberedEntry], warnings: list[ConfigWarning]) -> list[_Usable]:
+    """Return the usable entries in order; a warning says why another is left out.
 
     Raises:
-        ConfigError: The primary is none of them.
+        ConfigError: The primary cannot be used.
     """
     usable: list[_Usable] = []
-    for written in entries:
-        routes = dict(_routes(written))
-        provider = _provider(written)
-        problem = _problem(written, provider, routes)
-        if problem is not None and written.number == 0:
+    for entry in entries:
+        routes = dict(_routes(entry))
+        provider = _provider(entry)
+        problem = _problem(entry, provider, routes)
+        if problem is not None and entry.number == 0:
             raise ConfigError(str(problem))
         if problem is None and provider is not None:
-            usable.append(_Usable(written, provider, routes))
-            warnings += _doubts(written)
-        warnings += _unnamed(written)
+            usable.append(_Usable(entry, provider, routes))
+            warnings += _doubtful_values(entry)
+        warnings += _bad_models(entry)
         if problem is not None:
             warnings.append(problem)
     return usable
 
 
-def _routes(written: Written) -> Iterator[tuple[str, Route]]:
+def _routes(entry: NumberedEntry) -> Iterator[tuple[str, Route]]:
     for tier in TIERS:
-        model = written.value(tier.upper())
+        model = entry.value(tier.upper())
         if _flaw(model) is None:
-            yield tier, Route(f"{written.name}/{model}")
+            yield tier, Route(f"{entry.name}/{model}")
 
 
-def _provider(written: Written) -> Provider | None:
-    """Return the provider that *written* describes; None: its URL is missing or wrong."""
+def _provider(entry: NumberedEntry) -> Provider | None:
+    """Return the provider of *entry*; None: its URL is missing or wrong."""
     settings = {
         "wire": "openai-chat",
-        "baseUrl": written.value("BASE_URL").rstrip("/").removesuffix(_ENDPOINT),
-        "apiKeyEnv": written.variable("API_KEY"),
+        "baseUrl": entry.value("BASE_URL").rstrip("/").removesuffix(_ENDPOINT),
+        "apiKeyEnv": entry.variable("API_KEY"),
     }
     try:
-        return catalog(provider_settings({written.name: settings}, where=""))[written.name]
+        return catalog(provider_settings({entry.name: settings}, where=""))[entry.name]
     except ConfigError:
-        return None  # what it says of our own spelling would help nobody
+        return None  # its message names `baseUrl`, which the user did not write
 
 
 def _problem(
-    written: Written, provider: Provider | None, routes: Mapping[str, Route]
+    entry: NumberedEntry, provider: Provider | None, routes: Mapping[str, Route]
 ) -> ConfigWarning | None:
-    """Return why *written* cannot be used; None: it can."""
-    url = written.variable("BASE_URL")
-    left_out = f"{written.name} is left out" if written.number else "there is no primary"
-    if not written.value("BASE_URL"):
-        others = ", ".join(written.variable(name) for name, held in written.values.items() if held)
-        message = f"{url} {_lack(written, 'BASE_URL')}, and so {left_out}"
+    """Return why *entry* cannot be used; None: it can."""
+    url = entry.variable("BASE_URL")
+    left_out = f"{entry.name} is left out" if entry.number else "there is no primary"
+    if not entry.value("BASE_URL"):
+        others = ", ".join(entry.variable(name) for name, value in entry.values.items() if value)
+        message = f"{url} {_missing(entry, 'BASE_URL')}, and so {left_out}"
         return ConfigWarning("C033", message, f"set it, or unset {others}")
     if provider is None:
         message = f"{url} is no address of an API, and so {left_out}"
         return ConfigWarning("C039", message, 'write it as "https://host/path", with no query')
     if not routes:
-        tiers = ", ".join(written.variable(tier.upper()) for tier in TIERS)
+        tiers = ", ".join(entry.variable(tier.upper()) for tier in TIERS)
         message = f"none of {tiers} holds a model, and so {left_out}"
         return ConfigWarning("C036", message, f"set one of them, or unset {url}")
     return None
 
 
-def _doubts(written: Written) -> Iterator[ConfigWarning]:
-    """Warn of what may go wrong with an entry that is used."""
-    url, key = written.variable("BASE_URL"), written.variable("API_KEY")
-    if not written.value("API_KEY"):
-        message = f"{url} is set, but {key} {_lack(written, 'API_KEY').removesuffix(' set')}"
-        yield ConfigWarning("C032", message, "set it, to any word where the server needs no key")
-    address = written.value("BASE_URL").rstrip("/")
+def _doubtful_values(entry: NumberedEntry) -> Iterator[ConfigWarning]:
+    """Return warnings of values that may be wrong in a usable entry."""
+    url, key = entry.variable("BASE_URL"), entry.variable("API_KEY")
+    if not entry.value("API_KEY"):
+        message = f"{url} is set, but {key} {_missing(entry, 'API_KEY').removesuffix(' set')}"
+        yield ConfigWarning("C032", message, "set it; if the server needs no key, any word will do")
+    address = entry.value("BASE_URL").rstrip("/")
     if urlsplit(address).username is not None:
-        message = f"{url} has a user's name in it, which is sent in place of {key}"
-        yield ConfigWarning("C039", message, "leave out what stands before the @")
+        message = f"{url} contains a user name, which is sent instead of {key}"
+        yield ConfigWarning("C039", message, "remove what stands before the @")
     if address.endswith(_ENDPOINT):
-        message = f"{url} ends in {_ENDPOINT}, which is appended anyway, and is read without it"
-        yield ConfigWarning("C039", message, "leave that out")
+        message = f"{url} ends in {_ENDPOINT}, which is ignored because it is always appended"
+        yield ConfigWarning("C039", message, "remove it")
     elif urlsplit(address).hostname == _GEMINI_HOST and not address.endswith("/openai"):
-        message = f"{url} is not where Gemini speaks chat completions"
+        message = f"{url} is not the address of Gemini's chat completions"
         yield ConfigWarning("C039", message, f'write it as "https://{_GEMINI_HOST}/v1beta/openai"')
 
 
-def _lack(written: Written, name: str) -> str:
-    return "is empty" if name in written.values else "is not set"
+def _missing(entry: NumberedEntry, name: str) -> str:
+    return "is empty" if name in entry.values else "is not set"
 
 
-def _unnamed(written: Written) -> Iterator[ConfigWarning]:
-    """Warn of tiers that are set to what is no model's name."""
+def _bad_models(entry: NumberedEntry) -> Iterator[ConfigWarning]:
+    """Return warnings of tiers whose value is not the name of a model."""
     for tier in TIERS:
-        variable, model = written.variable(tier.upper()), written.values.get(tier.upper())
-        what = None if model is None else _flaw(model)
-        if what is not None:
-            message = f"{variable} {what}, and so {written.name} has no model for `{tier}`"
+        variable, model = entry.variable(tier.upper()), entry.values.get(tier.upper())
+        flaw = None if model is None else _flaw(model)
+        if flaw is not None:
+            message = f"{variable} {flaw}, and so {entry.name} has no model for `{tier}`"
             yield ConfigWarning("C034", message, "set it to a model's name, or unset it")
 
 
 def _flaw(model: str) -> str | None:
-    """Return why *model* is no model's name, as the rest of a sentence; None: it may be one."""
+    """Return why *model* is not the name of a model, as a predicate; None: it may be."""
     if not model:
         return "is empty"
     if model.split() != [model]:
@@ -210,37 +210,38 @@ def _flaw(model: str) -> str | None:
 
 def _missing_tiers(usable: Sequence[_Usable]) -> Iterator[ConfigWarning]:
     for tier in TIERS:
-        missing = [each.written for each in usable if tier.upper() not in each.written.values]
+        missing = [each.entry for each in usable if tier.upper() not in each.entry.values]
         if any(tier in each.routes for each in usable):
-            for written in missing:
-                message = f"{written.variable(tier.upper())} is not set"
-                cure = f"set it, unless {written.name} is not to answer for `{tier}`"
-                yield ConfigWarning("C031", message, cure)
+            for entry in missing:
+                message = f"{entry.variable(tier.upper())} is not set"
+                fix = f"set it, unless {entry.name} should not serve `{tier}`"
+                yield ConfigWarning("C031", message, fix)
         elif missing:
-            message = f"no entry has a model for `{tier}`, so that no session can ask for it"
-            cure = f"set {missing[0].variable(tier.upper())}, unless none will"
-            yield ConfigWarning("C031", message, cure)
+            message = f"no entry has a model for `{tier}`, so no session can ask for it"
+            fix = f"set {missing[0].variable(tier.upper())}, unless no session will"
+            yield ConfigWarning("C031", message, fix)
 
 
-def _without_twins(usable: Sequence[_Usable], warnings: list[ConfigWarning]) -> list[_Usable]:
-    """Return the entries without the tiers in which they would repeat an earlier one."""
+def _without_repeats(usable: Sequence[_Usable], warnings: list[ConfigWarning]) -> list[_Usable]:
+    """Return the entries without the tiers that repeat an earlier entry."""
     kept: list[_Usable] = []
-    for entry in usable:
-        here = entry
+    for later in usable:
         for earlier in kept:
-            twins = here.twins(earlier)
-            if twins:
-                warnings.append(_twin_warning(here.written, earlier.written, twins))
-                routes = {tier: each for tier, each in here.routes.items() if tier not in twins}
-                here = replace(here, routes=routes)
-        if here.routes:
-            kept.append(here)
+            same = later.same_tiers(earlier)
+            if same:
+                warnings.append(_repeat_warning(later.entry, earlier.entry, same))
+                routes = {tier: each for tier, each in later.routes.items() if tier not in same}
+                later = replace(later, routes=routes)
+        if later.routes:
+            kept.append(later)
     return kept
 
 
-def _twin_warning(later: Written, earlier: Written, tiers: Sequence[str]) -> ConfigWarning:
-    theirs = ", ".join(earlier.variable(tier.upper()) for tier in tiers)
-    ours = ", ".join(later.variable(tier.upper()) for tier in tiers)
+def _repeat_warning(
+    later: NumberedEntry, earlier: NumberedEntry, tiers: Sequence[str]
+) -> ConfigWarning:
+    first = ", ".join(earlier.variable(tier.upper()) for tier in tiers)
+    repeats = ", ".join(later.variable(tier.upper()) for tier in tiers)
     verb = "repeats" if len(tiers) == 1 else "repeat"
-    message = f"{ours} {verb} {theirs}: one model, at one address, with one key"
-    return ConfigWarning("C037", message, "leave them out, or take another model or provider")
+    message = f"{repeats} {verb} {first}: one model, at one address, with one key"
+    return ConfigWarning("C037", message, "unset them, or name another model or provider")

@@ -1,4 +1,4 @@
-"""Which variables of an environment are the numbered ones, and which only look like them."""
+"""The numbered variables in an environment, and the variables that only look like them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 FIELDS = ("BASE_URL", "API_KEY", "FAST", "BALANCED", "DEEP")
 
-_OF_THE_PRIMARY = {f"MODEL_{name}": name for name in FIELDS}
-_OF_A_FALLBACK = re.compile(rf"MODEL_FALLBACK_([1-9][0-9]{{0,8}})_({'|'.join(FIELDS)})")
+_PRIMARY = {f"MODEL_{name}": name for name in FIELDS}
+_FALLBACK = re.compile(rf"MODEL_FALLBACK_([1-9][0-9]{{0,8}})_({'|'.join(FIELDS)})")
 _MISNUMBERED = re.compile(rf"MODEL_FALLBACK_([0-9]+)_({'|'.join(FIELDS)})")
-_MEANT_FOR_A_FALLBACK = re.compile(r"MODEL_?FALLBACK_?(?:([0-9]+)_?)?(.*)", re.DOTALL)
+_LIKE_A_FALLBACK = re.compile(r"MODEL_?FALLBACK_?(?:([0-9]+)_?)?(.*)", re.DOTALL)
 
 _OTHER_WORDS = {"URL": "BASE_URL", "API_BASE": "BASE_URL", "KEY": "API_KEY"}
-"""What other programs call the same; too far from our words to be found by their likeness."""
+"""Names in other programs that are too unlike ours for `difflib` to match."""
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """One entry, as its variables spell it.
+class NumberedEntry:
+    """The primary or one fallback, as its variables describe it.
 
     Args:
-        number: Which fallback it is, from 1; 0 is the primary.
-        name: What its provider is called.
-        prefix: What its variables begin with.
-        values: What they hold, without white space around it; one that is blank is there.
+        number: Number of the fallback, from 1; 0 is the primary.
+        name: The name of its provider.
+        prefix: The prefix of its variables.
+        values: Their values by field, stripped of white space; a blank value is included.
     """
 
     number: int
@@ -44,30 +44,30 @@ class Written:
         return f"{self.prefix}{name}"
 
     def value(self, name: str) -> str:
-        """Return what that variable holds; nothing where it is not set."""
+        """Return the value of that variable; empty if it is not set."""
         return self.values.get(name, "")
 
 
-def written_entries(environ: Mapping[str, str]) -> dict[int, Written]:
-    """Return the entries by their numbers, and in that order.
+def numbered_entries(environ: Mapping[str, str]) -> dict[int, NumberedEntry]:
+    """Return the entries by number, in ascending order.
 
-    An entry of which everything is blank is not there: that is how a template leaves it out.
+    An entry with only blank values is left out, because templates leave an entry blank like that.
     """
-    found: dict[int, dict[str, str]] = {}
+    values: dict[int, dict[str, str]] = {}
     for variable, value in environ.items():
         place = _place(variable)
         if place is not None:
             number, name = place
-            found.setdefault(number, {})[name] = value.strip()
+            values.setdefault(number, {})[name] = value.strip()
     return {
-        number: _written(number, found[number])
-        for number in sorted(found)
-        if any(found[number].values())
+        number: _entry(number, values[number])
+        for number in sorted(values)
+        if any(values[number].values())
     }
 
 
 def misnumbered(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
-    """Warn of each number that is none of ours: 0, one with leading zeros, one that is absurd."""
+    """Return a warning for each number that is 0, has leading zeros, or is too large."""
     numbers: dict[str, str] = {}
     for variable in sorted(environ):
         match = _MISNUMBERED.fullmatch(variable)
@@ -80,19 +80,19 @@ def misnumbered(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
 
 
 def gaps(numbers: Iterable[int]) -> Iterator[ConfigWarning]:
-    """Warn where *numbers*, in order, leave some out; what comes after a gap still counts."""
+    """Return a warning for each gap in *numbers*, which are in order; all entries still count."""
     before = 0
     for number in numbers:
         if number > before + 1:
             first, last = f"MODEL_FALLBACK_{before + 1}_*", f"MODEL_FALLBACK_{number - 1}_*"
             missing = f"{first} is" if first == last else f"{first} to {last} are"
             message = f"{missing} not set, but MODEL_FALLBACK_{number}_* is"
-            yield ConfigWarning("C030", message, "set what is missing, or close the gap")
+            yield ConfigWarning("C030", message, "set it, or renumber the fallbacks without a gap")
         before = number
 
 
 def look_alikes(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
-    """Warn of variables that are not read, but whose names say that they should be."""
+    """Return a warning for each variable that is not read although its name is like ours."""
     for variable in sorted(environ):
         if _place(variable) or _MISNUMBERED.fullmatch(variable) or not environ[variable].strip():
             continue
@@ -101,23 +101,23 @@ def look_alikes(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
             yield ConfigWarning("C038", f"{variable!r} is not read", f"name it {meant}")
 
 
-def _written(number: int, values: Mapping[str, str]) -> Written:
+def _entry(number: int, values: Mapping[str, str]) -> NumberedEntry:
     if number == 0:
-        return Written(number, "primary", "MODEL_", values)
-    return Written(number, f"fallback-{number}", f"MODEL_FALLBACK_{number}_", values)
+        return NumberedEntry(number, "primary", "MODEL_", values)
+    return NumberedEntry(number, f"fallback-{number}", f"MODEL_FALLBACK_{number}_", values)
 
 
 def _place(variable: str) -> tuple[int, str] | None:
-    """Return the number and the field that *variable* stands for; None: it is none of ours."""
-    if variable in _OF_THE_PRIMARY:
-        return 0, _OF_THE_PRIMARY[variable]
-    match = _OF_A_FALLBACK.fullmatch(variable)
+    """Return the number and the field of *variable*; None: it is not a numbered variable."""
+    if variable in _PRIMARY:
+        return 0, _PRIMARY[variable]
+    match = _FALLBACK.fullmatch(variable)
     return None if match is None else (int(match[1]), match[2])
 
 
 def _meant(variable: str) -> str | None:
-    """Return what *variable*, in capitals, should be called; None: it is somebody else's."""
-    match = _MEANT_FOR_A_FALLBACK.fullmatch(variable)
+    """Return the name that *variable*, in capitals, should have; None: it is not meant for us."""
+    match = _LIKE_A_FALLBACK.fullmatch(variable)
     if match is None:
         name = _close(variable.removeprefix("MODEL_")) if variable.startswith("MODEL_") else None
         return name and f"MODEL_{name}"

@@ -1,4 +1,4 @@
-"""Where one step may go: the one form that every way of saying it comes to."""
+"""The plan: the one form that every configuration is read into, and the options of a step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .config_warning import ConfigWarning
 
 HINT = "hint"
-"""By which a step asks for the chain of a hint; its head's route does as well."""
+"""The name of the hint's chain; a step may also ask for the chain by its first route."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +27,14 @@ class RouteOptions:
     """Where one step may go.
 
     Args:
-        requested: Where it begins while that is healthy and fit.
-        siblings: Where it may go from each route.
-        unfit: Routes that cannot take it, and why.
-        uncounted: Those of which only a count can tell whether they hold it, and how many tokens
-            they take; meanwhile the estimate stands.
-        swaps: Moves that it may make.
-        is_chain: Its routes are candidates: each is judged before it is asked, the first one as
-            well, and none is taken twice.
+        requested: The route to start on if it is healthy and fit.
+        siblings: The routes to swap to, from each route.
+        unfit: Routes that cannot take the step, and why.
+        uncounted: Routes that need a count of tokens to tell whether the step fits, with
+            their windows in tokens. Without a count the estimate is used.
+        swaps: How many swaps are allowed.
+        is_chain: The routes are a chain: each must be fit, the first one as well, and none is
+            used twice.
     """
 
     requested: Route
@@ -47,22 +47,22 @@ class RouteOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a configuration comes to, whichever way it was written.
+    """What a configuration allows, whichever form it was written in.
 
     Args:
-        source: What it was read from, as a person would call it.
-        config: The limits, and for a map of siblings the map.
-        chains: What an agent may ask for beside routes, each with its routes in order, none of
-            them twice; a chain is never walked back. A route that is asked for by its own name is
+        source: Name of its source in messages.
+        config: The limits, and the map of siblings if there is one.
+        chains: Chains by the name an agent asks for. Each has its routes in order, none twice; a
+            step never goes back in a chain. With chains, a route asked for by its own name is
             a chain of one.
-        providers: Those that it brings along, beside the catalog.
-        served: Providers that this process has; None: that is unknown, and then it has every one.
-        known: Providers of which it is said what they have and hold and where they are, where
-            there are no chains, whose entries say it themselves.
-        boundary: Where data may go, whatever a step asks for; None: anywhere.
-        boundaries: Where the data of a chain may go, beside that.
-        never_swap_on: Kinds of failure that move no step, whatever their status.
-        swap_on_any_failure: Every failure moves a step, but for what no route is to blame for.
+        providers: Providers that the configuration defines, beside the catalog.
+        served: Providers configured in this process; None: unknown, every provider is assumed.
+        known: Capabilities, context window and boundary per provider. Unused with chains, because
+            each `ChainEntry` has its own.
+        boundary: Boundary for the data of every step; None: anywhere.
+        boundaries: A boundary per chain, in addition to *boundary*.
+        never_swap_on: Kinds of failure that never swap, whatever their status.
+        swap_on_any_failure: Every failure of a route swaps.
     """
 
     source: str
@@ -80,18 +80,18 @@ class Plan:
     def options_for(
         self, asked: str, needs: Needs | None = None, *, pinned: Route | None = None
     ) -> RouteOptions:
-        """Return where a step may go that asks for *asked*: a route, or the name of a chain.
+        """Return where a step that asks for *asked*, a route or the name of a chain, may go.
 
         Args:
-            pinned: Where the conversation stays if it may not move; it must be fit as well.
+            pinned: The route that a conversation stays on if it may not move; it is checked too.
 
         Raises:
-            ValueError: It is neither, or a chain without a route.
+            ValueError: *asked* is neither, or it is a chain without routes.
         """
         config = self.config
         if not self.chains:
             requested = Route(asked)
-            unfit, uncounted = self._judged_siblings(requested, needs)
+            unfit, uncounted = self._judge_siblings(requested, needs)
             return RouteOptions(
                 requested=requested,
                 siblings=config.fallback_models_by_model,
@@ -100,16 +100,16 @@ class Plan:
                 swaps=config.max_fallback_attempts,
             )
         chain = self.chains.get(asked)
-        known = self._entries_of(asked_route(asked, self.chains)) if chain is None else chain
-        if not known:
+        entries = self._entries_of(asked_route(asked, self.chains)) if chain is None else chain
+        if not entries:
             raise ValueError(f"{asked!r} has no route to go to: name one in {self.source}")
-        judged = known if pinned is None else (*known, *self._entries_of(pinned))
-        unfit, uncounted = self._judged(judged, self._demands(asked, needs or Needs()))
+        to_judge = entries if pinned is None else (*entries, *self._entries_of(pinned))
+        unfit, uncounted = self._judge(to_judge, self._demands(asked, needs or Needs()))
         if chain is None:
-            # Its failure degrades it, as it would on a chain.
+            # Swaps above 0 let a failure degrade the route, as it would in a chain.
             swaps = config.max_fallback_attempts
             return RouteOptions(
-                requested=known[0].route, unfit=unfit, uncounted=uncounted, swaps=swaps
+                requested=entries[0].route, unfit=unfit, uncounted=uncounted, swaps=swaps
             )
         routes = [entry.route for entry in chain]
         return RouteOptions(
@@ -123,15 +123,15 @@ class Plan:
 
     @property
     def depends_on_needs(self) -> bool:
-        """What a step needs makes a difference to where it may go."""
+        """True if the needs of a step can change where it may go."""
         return bool(self.chains or self.known)
 
-    def _judged_siblings(
+    def _judge_siblings(
         self, requested: Route, needs: Needs | None
     ) -> tuple[dict[Route, str], dict[Route, int]]:
-        """Say which siblings cannot take a step, or may be unable to.
+        """Return the unfit and the uncounted siblings of *requested*.
 
-        The requested route says itself what it cannot take; not so where its data may not go.
+        The route itself is only checked for its boundary, because its provider reports the rest.
         """
         if needs is None or not (self.known or needs.boundary):
             return {}, {}
@@ -139,33 +139,37 @@ class Plan:
         head, *entries = (
             entry_at(route, self.known.get(route.provider)) for route in (requested, *siblings)
         )
-        unfit, uncounted = self._judged(entries, self._demands(requested, needs))
+        unfit, uncounted = self._judge(entries, self._demands(requested, needs))
         if why := head.why_out_of_bounds(needs):
             unfit[requested] = why
         return unfit, uncounted
 
     def _entries_of(self, route: Route) -> tuple[ChainEntry, ...]:
-        """Return what is said of *route* anywhere; each of it has to let a step through."""
-        said = [entry for chain in self.chains.values() for entry in chain if entry.route == route]
+        """Return every entry of *route* in a chain; a step must fit all of them."""
+        entries = [
+            entry for chain in self.chains.values() for entry in chain if entry.route == route
+        ]
         provider = (self.served or {}).get(route.provider)
-        return tuple(said) or (entry_at(route, provider),)
+        return tuple(entries) or (entry_at(route, provider),)
 
     def _demands(self, asked: str, needs: Needs) -> tuple[Needs, ...]:
-        """Return *needs* once for each boundary that is declared, since all of them hold."""
-        declared = (needs.boundary, self.boundary, self.boundaries.get(asked))
-        named = dict.fromkeys(each for each in declared if each is not None)
-        return tuple(replace(needs, boundary=each) for each in named) or (needs,)
+        """Return *needs* once for each boundary that applies, because all must be kept."""
+        boundaries = (needs.boundary, self.boundary, self.boundaries.get(asked))
+        distinct = dict.fromkeys(each for each in boundaries if each is not None)
+        return tuple(replace(needs, boundary=each) for each in distinct) or (needs,)
 
-    def _judged(
+    def _judge(
         self, chain: Sequence[ChainEntry], demands: Sequence[Needs]
     ) -> tuple[dict[Route, str], dict[Route, int]]:
-        """Return the unfit and the uncounted routes; *demands* differ in the boundary alone."""
+        """Return the unfit and the uncounted routes; *demands* differ only in the boundary."""
         needs = demands[0]
-        barred = {each.route: why for each in chain if (why := self._why_never_fit(each, demands))}
-        unfit, uncounted = dict(barred), dict[Route, int]()
+        never_fit = {
+            each.route: why for each in chain if (why := self._why_never_fit(each, demands))
+        }
+        unfit, uncounted = dict(never_fit), dict[Route, int]()
         for entry in chain:
             route, window = entry.route, entry.context_window
-            if route in barred or window is None:
+            if route in never_fit or window is None:
                 continue
             if why := entry.why_too_small(needs):
                 unfit[route] = why
@@ -181,10 +185,10 @@ class Plan:
 
 
 def asked_route(asked: str, chains: Collection[str]) -> Route:
-    """Return the route that *asked* is.
+    """Return *asked* as a route.
 
     Raises:
-        ValueError: It is none, and none of *chains* either.
+        ValueError: *asked* is neither a route nor one of *chains*.
     """
     try:
         return Route(asked)

@@ -1,4 +1,4 @@
-"""How often one route is tried, and how long before the next time."""
+"""The retry schedule: how often one route is tried, and how long to wait in between."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class RetryPolicy:
         retries: Further attempts after the first; a configuration's
             ``maxUpstreamRetryAttempts`` replaces it.
         first: Seconds before the first retry.
-        longest: No computed wait is longer, in seconds, before jitter.
-        jitter: Random share that is added to a wait, 0.25 for up to a quarter.
-        max_wait: Longest wait that a provider may ask for, in seconds; a longer one is not
-            slept on. A configuration's ``maxWaitSeconds`` replaces it.
+        longest: Cap on a computed wait, in seconds, before jitter.
+        jitter: Random share that is added to a wait; 0.25 adds up to a quarter.
+        max_wait: Longest wait that a provider may ask for, in seconds; if it asks for more, there
+            is no retry. A configuration's ``maxWaitSeconds`` replaces it.
 
     Raises:
         ValueError: A number is negative or not finite.
@@ -37,7 +37,7 @@ class RetryPolicy:
                 raise ValueError(f"`{name}` must be a finite number of 0 or more, got {value!r}")
 
     def backoff(self, retry: int, rng: Random) -> float:
-        """Say how many seconds to wait before *retry*, counted from 1."""
+        """Return the seconds to wait before *retry*, counted from 1."""
         # 2**62 s outlasts any cap; a larger exponent would overflow a float.
         wait = min(self.first * 2.0 ** min(retry - 1, 62), self.longest)
         return wait * (1.0 + self.jitter * rng.random())

@@ -1,4 +1,4 @@
-"""Routing rules: for each class of tasks the routes that may take it, in order."""
+"""Routing rules: for each class of tasks, the routes that may take it, in order."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from .rules_schema import Rule
 
 FALLBACK_ON_ERRORS = (408, 429, 500, 502, 503, 504, 520, 522, 524, 529)
-"""Statuses that move a step: timeouts, and what is not available."""
+"""Statuses that swap a step: timeouts, and what is not available."""
 
-UNMOVED = frozenset({FailureKind.QUOTA})
-"""What does not, though some say it with a 429: the money is spent."""
+NEVER_SWAP_ON = frozenset({FailureKind.QUOTA})
+"""Kinds that never swap: the money is spent, although some providers report that with a 429."""
 
 _EXAMPLES: dict[str, str] = {
     "rules": "[[rules]], and below it its keys",
@@ -48,16 +48,16 @@ _EXAMPLES: dict[str, str] = {
 
 
 def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
-    """Return the plan that *text* comes to: routing rules in TOML.
+    """Return the plan that *text* describes: routing rules in TOML.
 
-    What an agent asks for is a ``task_class``. Its chain holds every candidate in order; one that
+    An agent asks for a ``task_class``. Its chain holds every candidate in order; a candidate that
     cannot take a step is passed over in that step, with the reason.
 
     Args:
-        providers: Those that this process has.
+        providers: The providers of this process.
 
     Raises:
-        ConfigError: It is not TOML, or something in it cannot be; the message says where, and
+        ConfigError: *text* is not TOML, or a value in it is wrong; the message says where, and
             what to write.
     """
     file = _read(text)
@@ -77,17 +77,17 @@ def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
         served=providers,
         boundary=file.boundary,
         boundaries={rule.task_class: rule.boundary for rule in file.rules if rule.boundary},
-        never_swap_on=UNMOVED,
+        never_swap_on=NEVER_SWAP_ON,
         warnings=tuple(warnings),
     )
 
 
 def _read(text: str | bytes) -> RulesFile:
-    written = decoded(text).removeprefix("\ufeff")
+    source = decoded(text).removeprefix("\ufeff")
     try:
-        data = tomllib.loads(written)
+        data = tomllib.loads(source)
     except (ValueError, RecursionError) as error:
-        end = f"at the end, line {written.count(chr(10)) + 1}"
+        end = f"at the end, line {source.count(chr(10)) + 1}"
         why = str(error).replace("at end of document", end)
         raise ConfigError(f"not TOML: {why}: write [[rules]] and its keys as TOML") from None
     try:
@@ -97,30 +97,30 @@ def _read(text: str | bytes) -> RulesFile:
 
 
 def _explain(error: ValidationError) -> ConfigError:
-    """Say where *error* is, and what to write there."""
-    told = str(config_error(error, where="", model=RulesFile)).removeprefix(".")
+    """Return an error that says where *error* is, and what to write there."""
+    message = str(config_error(error, where="", model=RulesFile)).removeprefix(".")
     names = [step for step in error.errors()[0]["loc"] if isinstance(step, str)]
     example = _EXAMPLES.get(names[-1]) if names else None
-    if example is None or ("write" in told and not told.endswith("write it")):
-        return ConfigError(told)
-    return ConfigError(f"{told.removesuffix(': write it')}: write {example}")
+    if example is None or ("write" in message and not message.endswith("write it")):
+        return ConfigError(message)
+    return ConfigError(f"{message.removesuffix(': write it')}: write {example}")
 
 
 def _check(rule: Rule, file: RulesFile, earlier: Mapping[str, object], where: str) -> None:
     if rule.task_class in earlier:
         raise ConfigError(
-            f"{where}.task_class is {rule.task_class!r}, as in a rule before it: write one rule "
-            "that has the candidates of both"
+            f"{where}.task_class is {rule.task_class!r}, as in an earlier rule: write one rule "
+            "with the candidates of both"
         )
     if None not in (rule.boundary, file.boundary) and rule.boundary != file.boundary:
         raise ConfigError(
             f"{where}.boundary is {rule.boundary!r}, but `boundary` of the whole file is "
-            f"{file.boundary!r}, so that no route would do: write the same, or remove one"
+            f"{file.boundary!r}, so no route fits both: write the same in both, or remove one"
         )
 
 
 def _entries(rule: Rule, providers: Mapping[str, Provider]) -> Iterator[ChainEntry]:
-    """Give the chain of *rule*; a route that stands there twice keeps its first place."""
+    """Return the chain of *rule*; a route that is named twice keeps its first place."""
     seen: set[Route] = set()
     for candidate in rule.candidates:
         if candidate.route in seen:
@@ -151,7 +151,7 @@ def _candidate_warnings(rule: Rule, where: str) -> Iterator[ConfigWarning]:
         here = f"{where}.candidates[{place}]"
         before = first.setdefault(candidate.route, place)
         if before != place:
-            message = f"{here} is {str(candidate.route)!r} again, which no step can come to"
+            message = f"{here} repeats {str(candidate.route)!r}, so no step reaches it"
             yield ConfigWarning("C051", message, f"remove it, or {where}.candidates[{before}]")
         for word in candidate.capabilities.unknown:
             message = f"{here}.capabilities has the unknown word {word!r}"
@@ -165,25 +165,25 @@ def _chain_warnings(
     where: str,
 ) -> Iterator[ConfigWarning]:
     if not chain:
-        message = f"{where} has no candidate, so that no step can ask for it"
+        message = f"{where} has no candidate, so no step can ask for it"
         yield ConfigWarning("C052", message, "write [[rules.candidates]] below it")
         return
     usable = 0
     for entry in chain:
         if entry.route.provider not in providers:
-            message = f"{where} names {str(entry.route)!r}, but there is no such provider here"
+            message = f"{where} names {str(entry.route)!r}, but this process has no such provider"
             yield ConfigWarning("C050", message, "configure the provider, or remove the candidate")
         elif boundary is not None and entry.boundary != boundary:
-            told = "is said nowhere" if entry.boundary is None else f"is {entry.boundary!r}"
-            message = f"{where} has to stay in {boundary!r}, but the boundary of "
-            message += f"{str(entry.route)!r} {told}, so that it is never taken"
-            instead = "write its `boundary`" if entry.boundary is None else "take another there"
-            yield ConfigWarning("C054", message, f"{instead}, or remove the candidate")
+            actual = "is unknown" if entry.boundary is None else f"is {entry.boundary!r}"
+            message = f"{where} must stay in {boundary!r}, but the boundary of "
+            message += f"{str(entry.route)!r} {actual}, so it is never used"
+            fix = "write its `boundary`" if entry.boundary is None else "name another route there"
+            yield ConfigWarning("C054", message, f"{fix}, or remove the candidate")
         else:
             usable += 1
     if not usable:
-        message = f"{where} has no candidate that can be taken, so that each of its steps fails"
-        yield ConfigWarning("C052", message, "add one that can be taken, or remove the rule")
+        message = f"{where} has no candidate that can be used, so each of its steps fails"
+        yield ConfigWarning("C052", message, "add a usable candidate, or remove the rule")
     elif usable == 1:
-        message = f"{where} has one candidate that can be taken, so that its failure ends a step"
-        yield ConfigWarning("C055", message, "add another, unless that is what you mean")
+        message = f"{where} has only one candidate that can be used, so its failure ends a step"
+        yield ConfigWarning("C055", message, "add another candidate, unless one is enough")

@@ -1,4 +1,4 @@
-"""What may stand in a file of routing rules."""
+"""The schema of a file of routing rules."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Tokens = Annotated[int, Field(gt=0)]
 
 
 class Capabilities(BaseModel):
-    """What a candidate has: a table of booleans, or a list of the words that are true.
+    """The capabilities of a candidate: a table of booleans, or a list of the true words.
 
-    A word that the table leaves out is lacking once it says true of another. Where it says only
-    false, the candidate has the rest; where it says nothing, everything.
+    If any word is true, words that the table leaves out are false. If words are only false, those
+    left out are true. An empty table says nothing.
     """
 
     model_config = _SETTINGS | {"extra": "allow"}
@@ -37,17 +37,17 @@ class Capabilities(BaseModel):
 
     @property
     def words(self) -> frozenset[str] | None:
-        """What it has; None where nothing is said."""
-        said = {word: getattr(self, word) for word in CAPABILITIES} | self.__pydantic_extra__
-        has = frozenset(word for word, is_there in said.items() if is_there)
-        lacks = frozenset(word for word, is_there in said.items() if is_there is False)
+        """The words that are true; None: nothing is known."""
+        table = {word: getattr(self, word) for word in CAPABILITIES} | self.__pydantic_extra__
+        has = frozenset(word for word, is_there in table.items() if is_there)
+        lacks = frozenset(word for word, is_there in table.items() if is_there is False)
         if has or not lacks:
             return has or None
         return frozenset(CAPABILITIES) - lacks
 
     @property
     def unknown(self) -> list[str]:
-        """The words that mean nothing to us."""
+        """The words that are no capability of ours."""
         return list(self.__pydantic_extra__)
 
 
@@ -55,7 +55,7 @@ class Candidate(BaseModel):
     """One route that may take the tasks of a rule.
 
     Args:
-        boundary: Where data that is sent there goes; None: where its provider says.
+        boundary: Where data sent to it goes; None: the boundary of its provider.
     """
 
     model_config = _SETTINGS
@@ -72,12 +72,12 @@ class Candidate(BaseModel):
 
     @property
     def context_window(self) -> int | None:
-        """Tokens that it can hold, wherever that stands; None where it does not."""
+        """Tokens that it can hold, from either place in the file; None: not set."""
         return self.context_window_tokens or self.capabilities.context_window_tokens
 
     @field_validator("provider", "model")
     @classmethod
-    def _fits_into_a_route(cls, value: str, info: ValidationInfo) -> str:
+    def _check_name(cls, value: str, info: ValidationInfo) -> str:
         is_provider = info.field_name == "provider"
         if value.split() != [value] or (is_provider and "/" in value):
             example = "anthropic" if is_provider else "claude-sonnet-5"
@@ -89,7 +89,7 @@ class Candidate(BaseModel):
 
     @field_validator("capabilities", mode="before")
     @classmethod
-    def _table_of_a_list(cls, value: object) -> object:
+    def _table_from_list(cls, value: object) -> object:
         if not isinstance(value, list):
             return value
         if not all(isinstance(word, str) for word in value):
@@ -97,19 +97,19 @@ class Candidate(BaseModel):
         return {word: word in value for word in CAPABILITIES} | dict.fromkeys(value, True)
 
     @model_validator(mode="after")
-    def _says_its_window_once(self) -> Self:
+    def _check_window(self) -> Self:
         if self.context_window_tokens and self.capabilities.context_window_tokens:
             raise ValueError(
-                "`context_window_tokens` stands beside `capabilities` and in it; write it once"
+                "`context_window_tokens` is set beside `capabilities` and in it; write it once"
             )
         return self
 
 
 class Rule(BaseModel):
-    """What one class of tasks may be taken on.
+    """The candidates for one class of tasks.
 
     Args:
-        boundary: Where its data may go; None: where the file says.
+        boundary: Where its data may go; None: the boundary of the file.
     """
 
     model_config = _SETTINGS
@@ -120,7 +120,7 @@ class Rule(BaseModel):
 
     @field_validator("task_class")
     @classmethod
-    def _is_no_route(cls, value: str) -> str:
+    def _check_task_class(cls, value: str) -> str:
         if "/" in value or value.split() != [value]:
             raise ValueError(
                 f"must be a word without slashes and white space, unlike {value!r}; "
@@ -130,12 +130,12 @@ class Rule(BaseModel):
 
     @field_validator("candidates", mode="before")
     @classmethod
-    def _is_a_list(cls, value: object) -> object:
-        return _listed(value, "rules.candidates")
+    def _check_list(cls, value: object) -> object:
+        return _not_a_table(value, "rules.candidates")
 
 
 class LimitSettings(BaseModel):
-    """The limits of `FallbackConfig` that the rules leave open; None keeps its own."""
+    """The limits of `FallbackConfig` that rules may set; None: its default."""
 
     model_config = _SETTINGS
 
@@ -148,10 +148,10 @@ class LimitSettings(BaseModel):
 
 
 class RulesFile(BaseModel):
-    """Every rule, and what holds for all of them.
+    """All rules, and the settings common to them.
 
     Args:
-        boundary: Where data may go, whatever its rule; None: anywhere.
+        boundary: Where the data of every rule may go; None: anywhere.
         idempotent_tools: Tools after which a conversation may still move.
     """
 
@@ -164,12 +164,12 @@ class RulesFile(BaseModel):
 
     @field_validator("rules", mode="before")
     @classmethod
-    def _is_a_list(cls, value: object) -> object:
-        return _listed(value, "rules")
+    def _check_list(cls, value: object) -> object:
+        return _not_a_table(value, "rules")
 
 
-def _listed(value: Any, name: str) -> Any:
-    """Return *value* unless it is a single table, an easy slip of the pen."""
+def _not_a_table(value: Any, name: str) -> Any:
+    """Return *value*; raise if it is a single table, because [name] is easily written so."""
     if isinstance(value, dict):
         raise ValueError(f"must be a list of tables; write [[{name}]], with two brackets")  # noqa: TRY004
     return value

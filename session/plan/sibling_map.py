@@ -1,4 +1,4 @@
-"""Walks over the map of siblings."""
+"""Walk over the map of siblings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...provider.route import Route
 
 
 def reachable(route: Route, siblings: Mapping[Route, Sequence[Route]]) -> Iterator[Route]:
-    """Walk the sibling map from *route*, nearest first; no route twice, *route* itself never."""
+    """Yield the siblings of *route* and theirs, nearest first: none twice, and not *route*."""
     seen = {route}
     ahead = deque([route])
     while ahead:

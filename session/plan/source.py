@@ -1,4 +1,4 @@
-"""The variables that can say where a step may go, and which of them are set."""
+"""The environment variables that can hold a configuration, and which of them are set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.env_value import named_path, read_variable
 from ...provider.secret import masked
-from .numbered_variables import FIELDS, written_entries
+from .numbered_variables import FIELDS, numbered_entries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,11 +26,11 @@ NUMBERED = "MODEL_BASE_URL"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One description of where a step may go.
+    """One configuration in the environment.
 
     Args:
         variable: The variable that holds it, or the first of several.
-        text: What stands there: the description itself, or ``@path`` of a file.
+        text: The value of the variable: the configuration itself, or ``@path`` of a file.
     """
 
     variable: str
@@ -38,16 +38,16 @@ class Source:
 
     @property
     def path(self) -> Path | None:
-        """The file that ``@path`` names; None where the variable holds the text itself."""
+        """The file that ``@path`` names; None: the variable holds the configuration itself."""
         return named_path(self.text)
 
     @property
     def name(self) -> str:
-        """The variable, and the file if it names one; what looks like a key is masked."""
+        """The variable, and the file if it names one; what looks like a key is redacted."""
         return masked(f"{self.variable} ({self.path})") if self.path else self.variable
 
     def read(self) -> str | bytes:
-        """Return what it says.
+        """Return the text of the configuration.
 
         Raises:
             ConfigError: The file cannot be read.
@@ -55,14 +55,14 @@ class Source:
         return read_variable(self.text)
 
     def reads(self, content: str | bytes, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the other variables that what it says depends on.
+        """Return the other variables that *content* depends on.
 
-        Where ``SIDESTEP_PROVIDERS`` names a file, what is written there later is not followed.
+        If ``SIDESTEP_PROVIDERS`` names a file, later changes of that file are not noticed.
         """
         if self.variable == NUMBERED:
-            entries = written_entries(environ)
-            spelled = (each.variable(name) for each in entries.values() for name in FIELDS)
-            return (*spelled, f"MODEL_FALLBACK_{max(entries, default=0) + 1}_BASE_URL")
+            entries = numbered_entries(environ)
+            variables = (each.variable(name) for each in entries.values() for name in FIELDS)
+            return (*variables, f"MODEL_FALLBACK_{max(entries, default=0) + 1}_BASE_URL")
         if self.variable == HINT_VARIABLE:
             from .variable_expansion import names
 
@@ -72,28 +72,28 @@ class Source:
 
 
 def find_sources(environ: Mapping[str, str]) -> list[Source]:
-    """Return what is set, the one that is used first."""
-    found = []
+    """Return every configuration that is set; the first one is used."""
+    sources = []
     for name in (VARIABLE, COORDINATOR_VARIABLE):
         text = environ.get(name)
         if text is not None:
-            found.append(Source(name, text))
+            sources.append(Source(name, text))
             break
     for name in (RULES_VARIABLE, HINT_VARIABLE):
         text = environ.get(name)
         if text is not None and text.strip():
-            found.append(Source(name, text))
-    entries = written_entries(environ)
+            sources.append(Source(name, text))
+    entries = numbered_entries(environ)
     if entries:
-        found.append(Source(NUMBERED, "the MODEL_* variables"))
-    # One that is empty stands for the other of its two variables, and for no other way.
-    return found[1:] if len(found) > 1 and not found[0].text.strip() else found
+        sources.append(Source(NUMBERED, "the MODEL_* variables"))
+    # If the first source is empty, it counts only if no other is set.
+    return sources[1:] if len(sources) > 1 and not sources[0].text.strip() else sources
 
 
 def conflict(sources: Sequence[Source]) -> str | None:
-    """Say which of several descriptions wins; None where there is one at most."""
-    told = [source.name for source in sources if source.text.strip()]
-    if len(told) < 2:
+    """Return which of several configurations is used; None: at most one is set."""
+    names = [source.name for source in sources if source.text.strip()]
+    if len(names) < 2:
         return None
-    rest, verb = " and ".join(told[1:]), "is" if len(told) == 2 else "are"
-    return f"{told[0]} is used, and {rest} {verb} not: unset all but one"
+    rest, verb = " and ".join(names[1:]), "is" if len(names) == 2 else "are"
+    return f"{names[0]} is used, and {rest} {verb} not: unset all but one"

@@ -1,4 +1,4 @@
-"""Variables in a text, as a shell would put their values in."""
+"""Expand variables in a text as a shell does."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _TOKEN = re.compile(
 
 
 def expand(text: str, environ: Mapping[str, str]) -> str:
-    """Return *text* with the values of ``$NAME``, ``${NAME}`` and ``${NAME:-default}`` put in.
+    """Return *text* with ``$NAME``, ``${NAME}`` and ``${NAME:-default}`` replaced by values.
 
-    A default stands for a variable that is not set or empty, and may hold variables itself; a
-    value is put in as it is. Every other dollar sign stays.
+    A default replaces a variable that is unset or empty, and may hold variables itself. Values are
+    not expanded again. Every other dollar sign stays.
 
     Raises:
-        ConfigError: A brace is not closed, or holds something else; no value is quoted.
+        ConfigError: A brace is not closed, or no variable follows it; no value is quoted.
     """
     done: list[str] = []
-    open_: list[tuple[str, list[str], int]] = []  # the variable, what stood before it, and where
+    open_: list[tuple[str, list[str], int]] = []  # its variable, the text before it, its place
     at = 0
     for token in _TOKEN.finditer(text):
         done.append(text[at : token.start()])
@@ -57,7 +57,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def unset(text: str, environ: Mapping[str, str]) -> list[str]:
-    """Return the variables in *text* that are not set or empty, and have no default."""
+    """Return the variables in *text* that are unset or empty, and have no default."""
     tokens = _TOKEN.finditer(text)
     bare = (token["plain"] or token["braced"] for token in tokens if token["then"] != ":-")
     return [name for name in dict.fromkeys(bare) if name and not environ.get(name)]
@@ -65,6 +65,6 @@ def unset(text: str, environ: Mapping[str, str]) -> list[str]:
 
 def _not_closed(at: int) -> ConfigError:
     return ConfigError(
-        f"`${{` at character {at + 1} is not closed, or not after a variable's name: "
+        f"`${{` at character {at + 1} is not closed, or no variable's name follows it: "
         "write ${NAME} or ${NAME:-default}"
     )

@@ -1,4 +1,4 @@
-"""Where the configuration is read from, and when it is read again."""
+"""Watch the environment, and read the configuration again when it changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .source import (
 )
 
 _SETTLED_AFTER = 2.0
-"""Seconds after a write within which another one may leave the same time on a file."""
+"""Seconds after a write in which another write may leave the same time on the file."""
 
 _FIRST_NUMBERED = ("MODEL_BASE_URL", "MODEL_FALLBACK_1_BASE_URL")
 
@@ -30,9 +30,9 @@ _logger = logging.getLogger("sidestep")
 
 
 class PlanWatcher:
-    """Read what the environment says again whenever it has changed.
+    """Follow the configuration in *environ*.
 
-    What is wrong is logged once, as an error, and then says nothing.
+    A wrong configuration is logged once, as an error, and then counts as none.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class PlanWatcher:
     ) -> None:
         self.environ = environ
         self._wall_clock = wall_clock
-        self._text: object = None
+        self._environment: object = None
         self._reads: tuple[str, ...] = ()
         self._file: FileStamp | None = None
         self._seen: object = None
@@ -51,55 +51,55 @@ class PlanWatcher:
         self.is_read = False
 
     def has_changed(self) -> bool:
-        """Say whether `plan` differs from what it was at the last call."""
-        # Asked before every step, and nearly always in vain: a comparison, at most one `stat`.
-        text = self._said()
-        is_same = self.is_read and text == self._text
-        if is_same and (self._file is None or self._file.is_as_it_was()):
+        """True if `plan` differs from the plan at the last call."""
+        # Runs before every step and nearly always finds no change: one comparison and one `stat`.
+        environment = self._fingerprint()
+        is_same = self.is_read and environment == self._environment
+        if is_same and (self._file is None or self._file.is_unchanged()):
             return False
-        self._text = text
+        self._environment = environment
         return self._read_again()
 
-    def _said(self) -> object:
-        """Return what would show that the description has changed, or another was set."""
+    def _fingerprint(self) -> object:
+        """Return a value that differs once a configuration is changed or another is set."""
         text = self.environ.get(VARIABLE)
         if text is None:
             text = self.environ.get(COORDINATOR_VARIABLE)
         if text and not text.isspace():
             return text
         others = (RULES_VARIABLE, HINT_VARIABLE, *_FIRST_NUMBERED, *self._reads)
-        # A numbered entry may come behind any gap: that more is set than before tells of it.
+        # A numbered entry may appear after any gap; the number of variables reveals it.
         return (text, len(self.environ), *map(self.environ.get, others))
 
     def _read_again(self) -> bool:
         sources = find_sources(self.environ)
         source = sources[0] if sources else None
         path = source.path if source else None
-        # Looked at before it is read, so that a write in between is seen the next time.
+        # Stamped before reading, so that a write in between is noticed the next time.
         self._file = None if path is None else FileStamp(path, now=self._wall_clock())
         if source is None or not source.text.strip():
-            return self._take(None, None)
-        told = conflict(sources) or ""
+            return self._replace(None, None)
+        conflicts = conflict(sources) or ""
         try:
             content = source.read()
         except ConfigError as error:
-            return self._take((source.name, str(error)), None, error=f"{source.name}: {error}")
+            return self._replace((source.name, str(error)), None, error=f"{source.name}: {error}")
         seen: object = content
         if source.variable not in CONFIG_VARIABLES:
             self._reads = source.reads(content, self.environ)
-            self._text = self._said()
-            seen = content, told, *map(self.environ.get, self._reads)
+            self._environment = self._fingerprint()
+            seen = content, conflicts, *map(self.environ.get, self._reads)
         if seen == self._seen:
             return False
         try:
             plan = plan_from(source, content, self.environ)
         except ConfigError as error:
-            return self._take(seen, None, error=f"{source.name}: {error}")
-        if told:
-            _logger.error("more than one configuration is set: %s", told)
-        return self._take(seen, plan)
+            return self._replace(seen, None, error=f"{source.name}: {error}")
+        if conflicts:
+            _logger.error("more than one configuration is set: %s", conflicts)
+        return self._replace(seen, plan)
 
-    def _take(self, seen: object, plan: Plan | None, error: str = "") -> bool:
+    def _replace(self, seen: object, plan: Plan | None, error: str = "") -> bool:
         self.is_read = True
         if seen == self._seen:
             return False
@@ -112,7 +112,7 @@ class PlanWatcher:
 
 
 class FileStamp:
-    """A file as it was when it was looked at.
+    """The state of a file when it was looked at.
 
     Args:
         now: Epoch seconds.
@@ -126,15 +126,15 @@ class FileStamp:
         is_settled = stamp is not None and now - max(stamp[:2]) / 1e9 >= _SETTLED_AFTER
         self._stamp = stamp if is_settled else None
 
-    def is_as_it_was(self) -> bool:
-        """Say whether it need not be read again."""
+    def is_unchanged(self) -> bool:
+        """True if the file need not be read again."""
         return self._stamp is not None and _stamp(self._path) == self._stamp
 
 
 def _stamp(path: str) -> tuple[int, ...] | None:
-    """Return what differs once a file has been written or replaced; None where it is missing."""
+    """Return values that differ once a file is written or replaced; None: it is missing."""
     try:
-        found = os.stat(path)
+        stat = os.stat(path)
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino, stat.st_dev

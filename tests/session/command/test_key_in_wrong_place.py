@@ -65,10 +65,10 @@ def rules(more: str = "", task: str = "coding") -> dict[str, str]:
             "SIDESTEP_FALLBACK_CONFIG ({}): it cannot be read", id="a file",
         ),
         pytest.param(
-            lambda said: rules(task=said), "rules[0] ('{}') has one candidate", id="a task class"
+            lambda said: rules(task=said), "rules[0] ('{}') has only one", id="a task class"
         ),
         pytest.param(
-            lambda said: rules(f'boundary = "{said}"'), "has to stay in '{}'", id="a boundary"
+            lambda said: rules(f'boundary = "{said}"'), "must stay in '{}'", id="a boundary"
         ),
         pytest.param(
             lambda said: {"SIDESTEP_HINT": f"zai:glm,{said}/"}, "element 2 of the hint ('{}/')",

@@ -153,7 +153,7 @@ def stub_process(*arguments: str) -> Iterator[str]:
         pytest.param(
             ["check"],
             {"SIDESTEP_FALLBACK_CONFIG": '{"fallbackModelsByModel": {"a/x": "b/y", "a/x": "c/z"}}'},
-            0, "C020  `fallbackModelsByModel['a/x']` is written twice, and the last one counts: "
+            0, "C020  `fallbackModelsByModel['a/x']` is written twice, and the last value counts: "
             "write it once", id="a route that is written twice",
         ),
         pytest.param(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sidestep import ConfigError, FallbackConfig, Route, Sidestep, load_config
 from sidestep.session.plan.config import parse_config
-from sidestep.session.plan.duplicate_key import doubled_keys
+from sidestep.session.plan.duplicate_key import duplicate_keys
 from sidestep.session.plan.source import COORDINATOR_VARIABLE, VARIABLE
 from sidestep.session.plan.watcher import PlanWatcher
 
@@ -179,7 +179,7 @@ MAPPED = '"fallbackModelsByModel": {"a/x": "b/y/z"}'
         pytest.param("{" + MAPPED + "}", [], id="every key once"),
         pytest.param(
             '{"fallbackModelsByModel": {"a/x": "c/w", "a/x": "b/y/z"}}',
-            ["`fallbackModelsByModel['a/x']` is written twice, and the last one counts"],
+            ["`fallbackModelsByModel['a/x']` is written twice, and the last value counts"],
             id="a route",
         ),
         pytest.param(
@@ -188,7 +188,7 @@ MAPPED = '"fallbackModelsByModel": {"a/x": "b/y/z"}'
         ),
         pytest.param(
             '{"cooldownSeconds": 1, "cooldownSeconds": 2, "cooldownSeconds": 60, ' + MAPPED + "}",
-            ["`cooldownSeconds` is written 3 times, and the last one counts"], id="a setting",
+            ["`cooldownSeconds` is written 3 times, and the last value counts"], id="a setting",
         ),
         pytest.param(
             '{"fallbackModelsByModel": {"a/x": "c/w", "a/x": "d/v"}, ' + MAPPED + "}",
@@ -244,12 +244,12 @@ def test_the_search_for_keys_that_are_written_twice_refuses_nothing(value: str) 
     )
 )
 def test_what_has_every_key_once_has_none_twice(value: object) -> None:
-    assert doubled_keys(json.dumps(value)) == []
+    assert duplicate_keys(json.dumps(value)) == []
 
 
 def test_json_that_is_nested_without_end_has_no_key_twice() -> None:
-    assert doubled_keys('{"x":' * 100_000) == []
-    assert doubled_keys('{"x":' * 100_000 + "1" + "}" * 100_000) == []
+    assert duplicate_keys('{"x":' * 100_000) == []
+    assert duplicate_keys('{"x":' * 100_000 + "1" + "}" * 100_000) == []
 
 
 @pytest.mark.parametrize(

@@ -338,7 +338,7 @@ KEYS = {"ZAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
             id="a provider that nobody knows, without a model",
         ),
         pytest.param(
-            {"SIDESTEP_HINT": "zai,anthropic"}, "hint", {}, "", "SIDESTEP_HINT: nothing in the",
+            {"SIDESTEP_HINT": "zai,anthropic"}, "hint", {}, "", "SIDESTEP_HINT: no element of the",
             id="asked by name, without a model",
         ),
         pytest.param(

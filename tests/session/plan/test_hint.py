@@ -146,7 +146,7 @@ def test_an_element_without_a_model_inherits_the_steps(
     text: str, inherited: str | None, chain: list[str] | None
 ) -> None:
     if chain is None:
-        with pytest.raises(ConfigError, match=r"C172: .*the step asks for none"):
+        with pytest.raises(ConfigError, match=r"C172: .*the step names none"):
             read(text, inherited=inherited)
     else:
         assert [each.route for each in read(text, inherited=inherited).chains[NAME]] == chain
@@ -171,7 +171,7 @@ def test_an_element_without_a_model_inherits_the_steps(
         pytest.param("zai,Anthropic", {}, "write 'anthropic'", id="a capital letter"),
         pytest.param(
             "zai,${RESCUE}", {},
-            "C172: element 2 of the hint is empty, as RESCUE is: "
+            "C172: element 2 of the hint is empty, because there is no value in RESCUE: "
             "set RESCUE, or write ${RESCUE:-default}", id="a variable that is not set",
         ),
         pytest.param(

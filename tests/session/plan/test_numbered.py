@@ -169,7 +169,7 @@ def test_whose_endpoint_it_is_is_told_by_its_address(url: str, vendor: str) -> N
         ),
         pytest.param(
             ONE | {"MODEL_BASE_URL": "https://me:word@x.io/v1"}, FAST[0],
-            ["C039 is sent in place of MODEL_API_KEY"], id="a user in a URL",
+            ["C039 is sent instead of MODEL_API_KEY"], id="a user in a URL",
         ),
         pytest.param(
             ONE | {"MODEL_FALLBACK_1_FAST": "x"}, FAST[0],

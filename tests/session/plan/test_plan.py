@@ -84,13 +84,13 @@ UNFIT = [
     Fit(
         "nothing is said of its boundary",
         B,
-        "its boundary is said nowhere, and the step must stay in 'eu'",
+        "its boundary is unknown, and the step must stay in 'eu'",
         more='boundary = "eu"',
     ),
     Fit(
         "outside the boundary of the step",
         B,
-        "its boundary is said nowhere, and the step must stay in 'eu'",
+        "its boundary is unknown, and the step must stay in 'eu'",
         Needs(boundary="eu"),
     ),
     Fit("no provider", "acme/x", "this process has no provider 'acme'"),
@@ -399,12 +399,12 @@ BOUNDARIES = [
     pytest.param({A.provider: "eu"}, [A], {}, id="it is inside"),
     pytest.param(
         {A.provider: "us", C.provider: "eu"}, [C],
-        {A: NOT_HERE, B: "its boundary is said nowhere, and the step must stay in 'eu'"},
+        {A: NOT_HERE, B: "its boundary is unknown, and the step must stay in 'eu'"},
         id="it is outside",
     ),
     pytest.param(
         {C.provider: "eu"}, [C],
-        dict.fromkeys((A, B), "its boundary is said nowhere, and the step must stay in 'eu'"),
+        dict.fromkeys((A, B), "its boundary is unknown, and the step must stay in 'eu'"),
         id="nobody says where it is",
     ),
 ]  # fmt: skip
@@ -426,7 +426,7 @@ def test_where_its_data_must_stay_the_route_that_was_asked_for_is_passed_over_as
 def test_where_nothing_is_inside_no_data_leaves(siblings: dict[Route, list[Route]]) -> None:
     run = Run(mapped(siblings, **{B.provider: {"boundary": "us"}}))
 
-    with pytest.raises(FallbackExhausted, match="said nowhere"):
+    with pytest.raises(FallbackExhausted, match="boundary is unknown"):
         run.take(A, needs=AT_HOME)
 
     assert run.agent.asked == []
@@ -440,7 +440,7 @@ def test_without_a_configuration_a_step_stays_inside_as_well(boundary: str | Non
     if boundary:
         run.take(A, needs=AT_HOME)
     else:
-        with pytest.raises(FallbackExhausted, match="said nowhere"):
+        with pytest.raises(FallbackExhausted, match="boundary is unknown"):
             run.take(A, needs=AT_HOME)
 
     assert run.agent.asked == ([A] if boundary else [])

@@ -114,7 +114,7 @@ CANDIDATES = [
     Read(
         "a size in two places",
         "context_window_tokens = 1\ncapabilities = {context_window_tokens = 1}",
-        error="`context_window_tokens` stands beside `capabilities` and in it; write it once",
+        error="`context_window_tokens` is set beside `capabilities` and in it; write it once",
     ),
     Read(
         "a boundary that is empty",
@@ -192,7 +192,7 @@ def test_what_a_candidate_leaves_out_is_taken_from_its_provider() -> None:
         ),
         pytest.param(
             rule(A) + rule(B),
-            "rules[1].task_class is 'coding', as in a rule before it: write one rule",
+            "rules[1].task_class is 'coding', as in an earlier rule: write one rule",
             id="two rules of one class",
         ),
         pytest.param(
@@ -257,12 +257,12 @@ def test_what_is_wrong_is_named_with_its_place_and_what_to_write(
     [
         pytest.param(rule(A, B, C), [], "", id="nothing"),
         pytest.param(
-            rule(A, "acme/x", B), ["C050"], "names 'acme/x', but there is no such provider here",
+            rule(A, "acme/x", B), ["C050"], "names 'acme/x', but this process has no such provider",
             id="an unknown provider",
         ),
         pytest.param(
             rule(A, B, f"{A} capabilities = []"), ["C051"],
-            "rules[0].candidates[2] is 'anthropic/a' again", id="one route twice",
+            "rules[0].candidates[2] repeats 'anthropic/a'", id="one route twice",
         ),
         pytest.param(rule(), ["C052"], "rules[0] ('coding') has no candidate", id="none"),
         pytest.param(
@@ -273,24 +273,24 @@ def test_what_is_wrong_is_named_with_its_place_and_what_to_write(
         pytest.param(
             rule(f'{A} boundary = "us"', B, f'{C} boundary = "eu"', more='boundary = "us"'),
             ["C054", "C054", "C055"],
-            "the boundary of 'openrouter/vendor/b' is said nowhere", id="outside, and one left",
+            "the boundary of 'openrouter/vendor/b' is unknown", id="outside, and one left",
         ),
         pytest.param(
             'boundary = "us"\n' + rule(C, f'{A} boundary = "us"', f'{B} boundary = "eu"'),
             ["C054"],
-            "has to stay in 'us', but the boundary of 'openrouter/vendor/b' is 'eu', so that it is "
-            "never taken: take another there, or remove the candidate",
+            "must stay in 'us', but the boundary of 'openrouter/vendor/b' is 'eu', so it is "
+            "never used: name another route there, or remove the candidate",
             id="outside the boundary of the file",
         ),
         pytest.param(
             rule(A, B, more='boundary = "us"'), ["C054", "C054", "C052"],
-            "rules[0] ('coding') has no candidate that can be taken", id="nothing inside",
+            "rules[0] ('coding') has no candidate that can be used", id="nothing inside",
         ),
         pytest.param(
-            rule("acme/x"), ["C050", "C052"], "so that each of its steps fails", id="nobody here"
+            rule("acme/x"), ["C050", "C052"], "so each of its steps fails", id="nobody here"
         ),
         pytest.param(
-            rule(A), ["C055"], "rules[0] ('coding') has one candidate that can be taken", id="one"
+            rule(A), ["C055"], "rules[0] ('coding') has only one candidate that can be", id="one"
         ),
         pytest.param(rule("acme/x", A), ["C050", "C055"], "", id="one of two"),
     ],
