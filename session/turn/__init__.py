@@ -1,1 +1,1 @@
-"""Our own loop: a session, its turns, and the conversation they add to."""
+"""Our own loop: a session, its turns, and its conversation."""

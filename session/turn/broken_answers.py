@@ -1,4 +1,4 @@
-"""Counts answers that broke off after a tool ran, and says how long to wait after each."""
+"""Count answers that broke off after a tool ran, and return how long to wait after each."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 class BrokenAnswers:
     """Count the answers in a row that broke off after a tool had run.
 
-    Each is followed by a step that sees the results of the tools. As many may break off as one
-    step may have attempts.
+    After each, a new step sees the results of the tools. A turn may have as many broken answers
+    in a row as a step may have retries and swaps.
     """
 
     def __init__(self, middleware: Sidestep) -> None:
@@ -21,7 +21,7 @@ class BrokenAnswers:
         self._count = 0
 
     def reset(self) -> None:
-        """Count from 0 again, because an answer was whole."""
+        """Count from 0 again, because an answer was complete."""
         self._count = 0
 
     def wait_after(self, error: StepFailed, asked: str) -> float | None:

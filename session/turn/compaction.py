@@ -1,4 +1,4 @@
-"""A conversation that is too long, made shorter: its older steps become a summary."""
+"""Shorten a conversation that is too long: a summary replaces its older steps."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ what failed; and what is still to be done. Leave out what no longer matters.
 """
 HEAD = "Summary of the conversation so far, of which the older part is no longer here:\n\n"
 
-_OUTPUT = 1_500  # characters of what a tool said that the summary is made from
-_INPUT = 500  # and of its arguments
-_WHOLE = 400_000  # and of all, at first; half as much where that is too long as well
+# Most characters that the summary is made from:
+_OUTPUT = 1_500  # of the output of one call
+_INPUT = 500  # of the arguments of one call
+_WHOLE = 400_000  # in total; a quarter at each further try, if that is too long
 _TRIES = 4
 
 
 class Summary:
-    """Put a summary in place of older steps: a hook for `Session(compact=...)`.
+    """Replace older steps by a summary: pass one as `Session(compact=...)`.
 
-    The summary is asked for in a side call, as text, so that nothing signed is in it. What is kept
-    loses its reasoning, which proves nothing without what stood before it.
+    The summary comes from a side call as text, so that nothing signed is in it. The steps that
+    stay lose their reasoning, because its signatures do not hold without the older steps.
 
     Args:
-        keep: How many of the last steps stay as they are.
-        route: The route that summarises; None: the session's.
+        keep: How many of the last steps stay.
+        route: The route that summarises; None: the route of the session.
     """
 
     def __init__(self, *, keep: int = 3, route: str | None = None) -> None:
@@ -44,23 +45,23 @@ class Summary:
         self._route = route
 
     async def __call__(self, session: Session) -> bool:
-        """Make the conversation of *session* shorter; False where there is nothing to leave out."""
+        """Shorten the conversation of *session*; False: no step can be summarised."""
         messages = [message for message in session.transcript.messages if message.parts]
         start = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
         for keep in range(self._keep, -1, -1):
-            cut = _cut(messages, start, keep)
-            older = messages[start:cut]
+            kept_from = _start_of_kept(messages, start, keep)
+            older = messages[start:kept_from]
             if any(message.role == "assistant" for message in older):
                 break
         else:
             return False
         summary = await self._summarise(session, older)
-        kept = [_without_reasoning(message) for message in messages[cut:]]
-        asked = [message for message in older if message.role == "user"][-1:]
+        kept = [_without_reasoning(message) for message in messages[kept_from:]]
+        prompt = [message for message in older if message.role == "user"][-1:]
         if any(message.role == "user" for message in kept):
-            asked = []
+            prompt = []
         first = Message("user", [Text(HEAD + summary)])
-        await session.transcript.replace([*messages[:start], first, *asked, *kept])
+        await session.transcript.replace([*messages[:start], first, *prompt, *kept])
         return True
 
     async def _summarise(self, session: Session, older: Sequence[Message]) -> str:
@@ -73,27 +74,27 @@ class Summary:
         return await self._ask(session, older, size)
 
     async def _ask(self, session: Session, older: Sequence[Message], size: int) -> str:
-        told = shorten("\n\n".join(_told(message) for message in older), size)
-        return await session.side_call(ASK + told, messages=(), route=self._route)
+        text = shorten("\n\n".join(_as_text(message) for message in older), size)
+        return await session.side_call(ASK + text, messages=(), route=self._route)
 
 
 def shorten(text: str, size: int) -> str:
-    """Bring *text* down to about *size* characters: its beginning and its end."""
+    """Return the beginning and the end of *text*, about *size* characters together."""
     if len(text) <= size:
         return text
     half = size // 2
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
 
 
-def _cut(messages: Sequence[Message], start: int, keep: int) -> int:
-    """Return where the last *keep* steps begin."""
+def _start_of_kept(messages: Sequence[Message], start: int, keep: int) -> int:
+    """Return the index of the first of the last *keep* steps."""
     steps = [i for i in range(start, len(messages)) if messages[i].role == "assistant"]
     if not keep:
         return len(messages)
     return steps[-keep] if len(steps) >= keep else start
 
 
-def _told(message: Message) -> str:
+def _as_text(message: Message) -> str:
     return f"{message.role}:\n" + "\n".join(_lines(message))
 
 

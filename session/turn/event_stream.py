@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 async def stream_turn(
     take: Callable[[Listener], Awaitable[object]],
 ) -> AsyncIterator[AsyncIterator[Event]]:
-    """Have a turn taken in a task of its own; see `Session.stream`.
+    """Run a turn in a task of its own, and yield its events; see `Session.stream`.
 
     Args:
-        take: Takes it, and tells what it is given of every event.
+        take: Runs the turn, and calls its argument with every event.
     """
-    # Never waits for the reader, who may be slow: the provider's deadlines run.
+    # Never waits for the reader, who may be slow, because the provider's deadlines go on.
     send, receive = anyio.create_memory_object_stream[Event](float("inf"))
-    of_the_turn: list[Exception] = []
-    of_the_reader: list[BaseException] = []
+    turn_errors: list[Exception] = []
+    reader_errors: list[BaseException] = []
 
-    def tell(event: Event) -> None:
-        # A reader who has seen enough may have closed the other end.
+    def emit(event: Event) -> None:
+        # The reader may have closed the other end.
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             send.send_nowait(event)
 
     async def run() -> None:
         with send:
             try:
-                await take(tell)
-            except Exception as error:  # noqa: BLE001 - raised below, without a group round it
-                of_the_turn.append(error)
+                await take(emit)
+            except Exception as error:  # noqa: BLE001 - raised below, outside the exception group
+                turn_errors.append(error)
 
     with receive:
         async with anyio.create_task_group() as tasks:
@@ -49,7 +49,7 @@ async def stream_turn(
             except anyio.get_cancelled_exc_class():
                 raise
             except BaseException as error:  # noqa: BLE001 - raised below, as above
-                of_the_reader.append(error)
+                reader_errors.append(error)
             tasks.cancel_scope.cancel()
-    for raised in (*of_the_reader, *of_the_turn):
+    for raised in (*reader_errors, *turn_errors):
         raise raised

@@ -1,4 +1,4 @@
-"""One step over our own client: its requests, its attempts, and what they cost."""
+"""One step over our own client: its requests, its attempts and their cost."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class MeteredStep:
     """A `Step` of the session's engine that sends the requests of one conversation.
 
     Args:
-        conversation: What every attempt goes on with; it does not change during the step.
+        conversation: What every attempt sends; it does not change during the step.
         asked: The route, or the name of a chain.
         is_own: The conversation begins with the messages of the session.
-        emit: Called with `AttemptCost` after every attempt.
+        emit: Called with `Spent` after every attempt.
 
     Attributes:
         step: The attempts, to iterate over.
@@ -63,7 +63,7 @@ class MeteredStep:
 
     @asynccontextmanager
     async def reply(self, attempt: Attempt) -> AsyncIterator[Reply]:
-        """Send the request of *attempt*; whatever becomes of the answer is charged."""
+        """Send the request of *attempt*; charge its cost even if the answer fails."""
         request = self._requests.render(attempt.route)
         reply = self._requests.send(request)
         with self._meter.charging(self.step, attempt, request, reply):
@@ -71,7 +71,7 @@ class MeteredStep:
                 yield reply
 
     def close(self) -> tuple[AttemptRecord, ...]:
-        """Return what became of every attempt and what it cost; the budgets list them as well."""
+        """Return the outcome and cost of every attempt; the budgets list them as well."""
         return self._meter.close(self.step.attempts)
 
     def _check_budget(self, route: Route) -> None:

@@ -1,4 +1,4 @@
-"""One answer, read to its end into a message; eagerly, with tools begun while it comes."""
+"""Read one answer into a message; in eager mode, start its tools while it streams."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class ReplyReader:
-    """Read the attempts of one step into *message*, of which only a whole answer stays.
+    """Read the attempts of one step into *message*; only a complete answer stays in it.
 
     Args:
-        eager: What runs a tool as soon as its call is closed; None: tools wait for the end.
+        eager: Runs a tool as soon as its call is complete; None: tools wait for the end.
 
     Attributes:
-        has_run: A tool was begun, so that the message is kept whatever becomes of the answer.
+        has_run: A tool was started, so the message is stored even if the answer fails.
     """
 
     def __init__(self, message: Message, transcript: Transcript, eager: ToolRun | None) -> None:
@@ -37,26 +37,26 @@ class ReplyReader:
         self._message = message
         self._transcript = transcript
         self._eager = eager
-        self._turn = anyio.Lock()  # of tools that may not run beside another
+        self._one_at_a_time = anyio.Lock()  # for tools that may not run beside others
         self._failures: list[Exception] = []
-        self._begun: list[tuple[ToolCall, int]] = []  # as they came; where the message has them
+        self._started: list[tuple[ToolCall, int]] = []  # calls as they came, and their index
 
-    async def read(self, reply: Reply, attempt: Attempt, tell: Callable[[Event], None]) -> None:
-        """Read one attempt to its end; what it shows is told as it comes.
+    async def read(self, reply: Reply, attempt: Attempt, emit: Callable[[Event], None]) -> None:
+        """Read one attempt to its end, and emit its deltas as they come.
 
         Raises:
-            ProviderError: The answer is not whole.
-            StoreError: A call could not be kept, so that its tool was not begun.
+            ProviderError: The answer is not complete.
+            StoreError: A call could not be stored, so its tool was not started.
         """
         if self._eager is None:
-            await self._listen(reply, attempt, tell, None)
+            await self._read(reply, attempt, emit, None)
         else:
-            await self._listen_and_run(reply, attempt, tell)
+            await self._read_and_run(reply, attempt, emit)
         self._message.parts = self._with_results(reply.parts)
         self._message.usage = reply.usage
 
     async def keep(self) -> None:
-        """Keep the message as it is now.
+        """Store the message as it is now.
 
         Raises:
             StoreError: The store cannot be written.
@@ -67,21 +67,21 @@ class ReplyReader:
             await self._transcript.append(self._message)
 
     async def keep_failed(self) -> None:
-        """Keep of a failed step what tools did, and who was asked.
+        """Store what a failed step leaves: its attempts, and the calls that tools ran for.
 
         Raises:
             StoreError: The store cannot be written.
         """
-        parts = [part for part in self._message.parts if not _has_not_begun(part)]
-        has_begun = any(isinstance(part, ToolCall) for part in parts)
-        self._message.parts = parts if self.has_run and has_begun else []
+        parts = [part for part in self._message.parts if not _is_pending(part)]
+        has_calls = any(isinstance(part, ToolCall) for part in parts)
+        self._message.parts = parts if self.has_run and has_calls else []
         await self.keep()
 
-    async def _listen(
+    async def _read(
         self,
         reply: Reply,
         attempt: Attempt,
-        tell: Callable[[Event], None],
+        emit: Callable[[Event], None],
         tasks: TaskGroup | None,
     ) -> None:
         has_emitted = False
@@ -90,41 +90,41 @@ class ReplyReader:
                 if not has_emitted:
                     has_emitted = True
                     attempt.emitted()
-                tell(delta)
+                emit(delta)
                 if tasks is not None and isinstance(delta, ToolCallEnded):
-                    await self._begin(delta, reply, attempt, tasks)
+                    await self._start(delta, reply, attempt, tasks)
         finally:
             if has_emitted:
                 attempt.emitted(reply.parts)
 
-    async def _listen_and_run(
-        self, reply: Reply, attempt: Attempt, tell: Callable[[Event], None]
+    async def _read_and_run(
+        self, reply: Reply, attempt: Attempt, emit: Callable[[Event], None]
     ) -> None:
-        """Read on while tools run; what they were begun for is not taken from them."""
+        """Read on while tools run; a failure of the answer does not cancel them."""
         failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
             try:
-                await self._listen(reply, attempt, tell, tasks)
+                await self._read(reply, attempt, emit, tasks)
             except Exception as error:  # noqa: BLE001 - raised below, when the tools have ended
                 failure = error
         for problem in (*self._failures, failure):
             if problem is not None:
                 raise problem
 
-    async def _begin(
+    async def _start(
         self, delta: ToolCallEnded, reply: Reply, attempt: Attempt, tasks: TaskGroup
     ) -> None:
-        """Keep the call that was closed, with the reasoning that led to it, and begin its tool."""
-        assert self._eager is not None  # noqa: S101 - the caller has looked
+        """Store a complete call and the reasoning before it, and start its tool."""
+        assert self._eager is not None  # noqa: S101 - the caller has checked
         if not self._eager.has(delta.name):
-            return  # that there is none is said once the answer has ended
+            return  # the call gets an error result once the answer has ended
         message, parts = self._message, reply.parts
-        begun = [call for call, _ in self._begun]
+        started = [call for call, _ in self._started]
         for part in parts:
             if isinstance(part, Reasoning) and part.complete and not self.has_run:
                 message.parts.append(part)
-            if isinstance(part, ToolCall) and part.id == delta.id and part not in begun:
-                self._begun.append((part, len(message.parts)))
+            if isinstance(part, ToolCall) and part.id == delta.id and part not in started:
+                self._started.append((part, len(message.parts)))
                 message.parts.append(part)
                 break
         else:
@@ -136,27 +136,26 @@ class ReplyReader:
         tasks.start_soon(self._run, len(message.parts) - 1)
 
     async def _run(self, index: int) -> None:
-        assert self._eager is not None  # noqa: S101 - the caller has looked
+        assert self._eager is not None  # noqa: S101 - the caller has checked
         try:
             if self._eager.may_run_beside(self._message.parts[index]):
                 await self._eager.run(self._message, index)
                 return
-            async with self._turn:
+            async with self._one_at_a_time:
                 await self._eager.run(self._message, index)
-        except Exception as error:  # noqa: BLE001 - raised where the answer ends
+        except Exception as error:  # noqa: BLE001 - raised when the answer ends
             self._failures.append(error)
 
     def _with_results(self, parts: Iterable[Part]) -> list[Part]:
-        """Return *parts* with what the tools said that have run by now.
+        """Return *parts* with the results of the tools that have run.
 
-        Of two calls that share no more than their id, as some providers number them, each has
-        its own result.
+        Calls are compared whole, because some providers give several calls the same id.
         """
-        return [self._ran(part) for part in parts]
+        return [self._with_result(part) for part in parts]
 
-    def _ran(self, part: Part) -> Part:
-        return next((self._message.parts[at] for call, at in self._begun if call == part), part)
+    def _with_result(self, part: Part) -> Part:
+        return next((self._message.parts[at] for call, at in self._started if call == part), part)
 
 
-def _has_not_begun(part: Part) -> bool:
+def _is_pending(part: Part) -> bool:
     return isinstance(part, ToolCall) and part.state == "pending"

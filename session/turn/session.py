@@ -1,4 +1,4 @@
-"""A conversation over our own client."""
+"""`Session`, a conversation over our own client."""
 
 from __future__ import annotations
 
@@ -34,45 +34,45 @@ from .turn import Turn
 Compact = Callable[["Session"], Awaitable[bool]]
 
 MAX_STEPS = 1_000
-"""Steps of one turn by default: an agent that calls tools for ever must end."""
+"""Default for the steps of one turn, because an agent must not call tools for ever."""
 
 
 class Session:
-    """One conversation, and the loop that goes on with it: steps, until none calls a tool.
+    """One conversation, and its loop of steps until a step calls no tool.
 
-    An answer's parts reach the conversation only once its stream has ended well, so that nothing
-    of a failed attempt is ever kept or sent. Every part is in the store before anything depends
-    on it, and a tool that was begun is never run again.
+    The parts of an answer join the conversation only once its stream has ended well, so that no
+    part of a failed attempt is ever stored or sent. Every part is stored before anything depends
+    on it, and a tool that was started never runs again.
 
     Args:
-        route: The route to ask for, ``provider/model``, or the name of a chain where the
-            configuration has any.
-        middleware: What retries and swaps; share one between all sessions.
-        client: What sends the requests; share one as well.
-        system: Instructions that stand before the conversation; those in the store go before.
-        tools: What the model may call, `Tool`s or bare functions.
-        store: Where the conversation is kept; None keeps it in memory. It is left open.
-        max_output_tokens: Longest answer of one step, in tokens; None leaves it to the provider.
-        reasoning: How much the model is to think; None leaves it to the model.
+        route: The route to ask for, ``provider/model``, or the name of a chain if the
+            configuration has chains.
+        middleware: Retries and swaps; share one between all sessions.
+        client: Sends the requests; share one as well.
+        system: Instructions before the conversation; ignored if the store has messages.
+        tools: What the model may call, as `Tool`s or bare functions.
+        store: Stores the conversation, and is not closed; None: the conversation is in memory.
+        max_output_tokens: Longest answer of one step, in tokens; None: the provider decides.
+        reasoning: How much the model should think; None: the model decides.
         max_steps: Steps that one turn may take.
-        eager: Start a tool as soon as its call is closed, while the answer still comes. Where the
-            stream then fails, the step is not tried again: what has run stays, and a new step
-            goes on from it.
-        compact: Called when the conversation is too long for the model, to make it shorter; says
-            whether it did. None ends the turn with `ContextOverflow`. See `Summary`.
-        budget: What each turn may spend; None: what it takes.
-        session_budget: What all turns and side calls may, those of earlier runs as well as far as
-            the store lists their attempts; None: what they take.
-        price: What tokens cost, a `Price` such as `Prices()`; None takes that one where a budget
-            limits money, and else looks no price up.
-        boundary: Where what is said may go, in the word of `boundary` in the settings of
-            providers; where no route is there, a step fails. None: anywhere.
-        on_event: Called with every event of every turn. What it raises is logged.
+        eager: Start a tool as soon as its call is complete, while the answer still streams. If the
+            stream then fails, the step is not retried: the results stay, and a new step
+            continues from them.
+        compact: Called to shorten the conversation if it is too long for the model; returns
+            whether it did. None: the turn ends with `ContextOverflow`. See `Summary`.
+        budget: What each turn may spend; None: no limit.
+        session_budget: What all turns and side calls may spend, with those of earlier runs if the
+            store lists their attempts; None: no limit.
+        price: What tokens cost, a `Price`; None: `Prices()` if a budget limits money, otherwise
+            no price is looked up.
+        boundary: Where the data of the session may go, as in `boundary` of the provider settings;
+            if no route is there, a step fails. None: anywhere.
+        on_event: Called with every event of every turn. Its exceptions are logged.
 
     Raises:
         ValueError: *route* is neither a route nor the name of a chain, two tools have one name, or
-            a number or *reasoning* is none that can be.
-        ConfigError: A budget limits money, and nothing knows prices.
+            a number or *reasoning* is out of range.
+        ConfigError: A budget limits money, and no price is known.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class Session:
                 middleware.clock, budget=budget, session_budget=session_budget, price=price
             ),
             size=ConversationSize(middleware, transcript, boundary),
-            tools=_named(tools),
+            tools=_by_name(tools),
             settings=Settings(
                 max_output_tokens=max_output_tokens,
                 reasoning=reasoning,
@@ -126,7 +126,7 @@ class Session:
 
     @property
     def on_event(self) -> Listener | None:
-        """Called with every event of every turn; what it raises is logged."""
+        """Called with every event of every turn; its exceptions are logged."""
         return self._state.on_event
 
     @on_event.setter
@@ -135,7 +135,7 @@ class Session:
 
     @property
     def route(self) -> Route:
-        """The route that is asked for; the first one of a chain. Set it to ask for another."""
+        """The requested route; for a chain, its first one. Set it to ask for another."""
         return self._state.route
 
     @route.setter
@@ -144,34 +144,34 @@ class Session:
 
     @property
     def conversation(self) -> Conversation:
-        """What a request goes on with: the messages so far, the tools and the settings."""
+        """What a request sends: the messages so far, the tools and the settings."""
         return self._state.conversation
 
     @property
     def turn_cost(self) -> Cost:
-        """What the steps of the present turn cost that have ended, or those of the last turn."""
+        """The cost of the ended steps of the running turn, or of the last turn."""
         return self._state.ledger.turn_cost
 
     @property
     def cost(self) -> Cost:
-        """What all steps and side calls cost; once a turn has begun, those in the store too."""
+        """The cost of all steps and side calls; once a turn has started, of stored ones too."""
         return self._state.ledger.cost
 
     async def turn(self, prompt: str | None, *, deadline: float | None = None) -> TurnEnded:
-        """Answer *prompt*, and say which route did.
+        """Answer *prompt*, and return the answer and the route that gave it.
 
-        Where this raises, the conversation keeps the prompt, what tools did, and for a step that
-        failed an empty answer that names the requested route and every attempt.
+        If this raises, the conversation keeps the prompt, the results of tools, and for a failed
+        step an empty answer that lists the requested route and every attempt.
 
         Args:
-            prompt: What the user says; None goes on from what was said, as after a turn that
-                failed.
+            prompt: What the user says; None: continue the conversation as it is, as after a turn
+                that failed.
             deadline: Seconds from now after which the turn raises `TimeoutError`.
 
         Raises:
-            ValueError: *deadline* is not above 0; or there is no prompt, nor was there one before.
+            ValueError: *deadline* is not above 0, or *prompt* is None and the user never spoke.
             RuntimeError: Another turn of this session is running.
-            ConfigError: The client does not know the provider.
+            ConfigError: The client has no such provider.
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, the conversation is too long, or the turn
                 has taken all its steps.
@@ -187,7 +187,7 @@ class Session:
         if self._running is not None:
             raise RuntimeError("a turn of this session is running: wait for it, or open another")
         state = self._state
-        state.ask_for(state.asked)  # may be another route by now, if the configuration changed
+        state.ask_for(state.asked)  # the route may differ, if the configuration changed
         deadline = Deadline.after(state.middleware.clock, seconds)
         self._running = Turn(state, deadline=deadline, listener=listener)
         try:
@@ -198,14 +198,14 @@ class Session:
     def stream(
         self, prompt: str | None, *, deadline: float | None = None
     ) -> AbstractAsyncContextManager[AsyncIterator[Event]]:
-        """Answer *prompt*, and give the events of the turn to iterate over as they come.
+        """Answer *prompt*; the result is a context manager with the events to iterate over.
 
-        The last one is `TurnEnded`; what ended the turn otherwise is raised where the block ends.
+        The last event is `TurnEnded`. An error of the turn is raised at the end of the block.
         Leaving the block early cancels the turn.
 
         Raises:
             ValueError: *deadline* is not above 0.
-            Exception: As `turn`, when the block ends.
+            Exception: The same as `turn`, at the end of the block.
         """
         seconds = checked_deadline(deadline)
         return stream_turn(
@@ -213,7 +213,7 @@ class Session:
         )
 
     def steer(self, text: str) -> None:
-        """Say *text* to the model after its present step; at rest it opens the next turn."""
+        """Add *text* as a user message after the running step, or else at the next turn."""
         self._state.steering.append(text)
 
     async def side_call(
@@ -224,19 +224,20 @@ class Session:
         route: str | None = None,
         max_output_tokens: int | None = None,
     ) -> str:
-        """Return the answer to *prompt* about the conversation, of which nothing is kept.
+        """Return the answer to *prompt* about the conversation; neither is stored.
 
-        It takes a step of its own in the same engine, and does not move this session's.
+        This takes a step of its own, which does not affect the route of the session.
 
         Args:
-            messages: What stands before the prompt; None: the conversation.
-            route: The route to ask for; None: the session's.
+            messages: The messages before the prompt; None: the conversation.
+            route: The route to ask for; None: the route of the session.
 
         Raises:
             ValueError: *max_output_tokens* is no whole number above 0.
-            ConfigError: The client does not know the provider.
+            ConfigError: The client has no such provider.
             ProviderError: The route failed, and there was no sibling to try.
-            StepFailed: The siblings failed as well, it is too long, or a budget is spent.
+            StepFailed: The siblings failed as well, the conversation is too long, or a budget is
+                spent.
             StoreError: The store cannot be read.
         """
         check_count("max_output_tokens", max_output_tokens, is_optional=True)
@@ -281,10 +282,10 @@ class Session:
             metered.close()
 
 
-def _named(tools: Iterable[Tool | Callable[..., object]]) -> dict[str, Tool]:
-    given = list(tools)
-    if not given:
+def _by_name(tools: Iterable[Tool | Callable[..., object]]) -> dict[str, Tool]:
+    listed = list(tools)
+    if not listed:
         return {}
     from ..tool.tool import tools_by_name
 
-    return dict(tools_by_name(given))
+    return dict(tools_by_name(listed))

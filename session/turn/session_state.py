@@ -24,11 +24,11 @@ class SessionState:
     """The parts and the settings of a session; see `Session`.
 
     Args:
-        asked: What its steps ask for: a route, or the name of a chain.
-        route: The route that *asked* stands for.
-        compact: Makes the conversation shorter; True if it did. None: nothing does.
-        steering: What the user said meanwhile, for the next step.
-        cures: What was cured on each route, for the rest of the session.
+        asked: A route or the name of a chain, which its steps ask for.
+        route: The requested route of *asked*.
+        compact: Shortens the conversation; True if it did. None: it is never shortened.
+        steering: What the user said since the last step, for the next step.
+        cures: The cures of requests per route, for the rest of the session.
     """
 
     middleware: Sidestep
@@ -51,7 +51,7 @@ class SessionState:
 
     @property
     def conversation(self) -> Conversation:
-        """What a request goes on with: the messages so far, the tools and the settings."""
+        """What a request sends: the messages so far, the tools and the settings."""
         specs = [tool.spec for tool in self.tools.values()]
         return Conversation(self.transcript.messages, specs, self.settings)
 
@@ -59,7 +59,7 @@ class SessionState:
         """Ask for *asked* from the next step on.
 
         Raises:
-            ValueError: It is neither a route nor the name of a chain.
+            ValueError: *asked* is neither a route nor the name of a chain.
         """
         self.route = self.middleware.requested(asked)
         self.asked = asked
@@ -68,11 +68,11 @@ class SessionState:
         """True if *route* can be asked, and has a price if money is limited; else why not."""
         why = self.client.why_unserved(route)
         if why is None and self.ledger.limits_money and not self.ledger.is_priced(route):
-            why = "nobody knows its price, and money is limited"
+            why = "its price is not known, and a budget limits money"
         return True if why is None else why
 
     async def open(self) -> None:
-        """Read what the store has, and what it cost, once.
+        """Read the store and what its attempts cost, once.
 
         Raises:
             StoreError: The store cannot be read.
@@ -85,7 +85,7 @@ class SessionState:
         """Hand *event* to the journal, to the session's listener, and to *listener*.
 
         Args:
-            journal: The part of the journal it belongs to; None: the middleware's journal.
+            journal: The part of the journal for *event*; None: the middleware's journal.
         """
         journal = journal or self.middleware.journal
         for each in (journal, self.on_event, listener):

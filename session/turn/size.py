@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ConversationSize:
-    """Return what the steps of a session need, from what providers have counted so far.
+    """Return what the steps of a session need, with the counts of providers so far.
 
     A count holds only for the route that made it, because other routes have other tokenizers
     and are not sent the reasoning.
@@ -32,7 +32,7 @@ class ConversationSize:
         self._counted_at = transcript.replacements
 
     def needs(self, conversation: Conversation, *, is_own: bool = True) -> Needs | None:
-        """Return the needs of a step, or None if the plan does not depend on them.
+        """Return the needs of a step; None: the plan does not depend on them.
 
         Args:
             is_own: The conversation begins with the messages of this session.
@@ -40,27 +40,27 @@ class ConversationSize:
         plan, boundary = self._middleware.plan, self._boundary
         if boundary is None and (plan is None or not plan.depends_on_needs):
             return None
-        counted = self._known() if is_own else {}
+        counted = self._counts() if is_own else {}
         return Needs.of(conversation, boundary=boundary, counted=counted)
 
     async def count(self, requests: StepRequests, route: Route) -> int | None:
-        """Return what the provider of *route* counts for the step; None: it does not count."""
+        """Return the tokens of the step as the provider of *route* counts; None: it does not."""
         tokens = await requests.count(route)
         return None if tokens is None else tokens + requests.longest_answer
 
     def answered(self, message: Message) -> None:
-        """Record what the provider counted as the input of *message*, the last one.
+        """Record the input tokens of *message*, the last answer, as its provider counted them.
 
-        Its count of the answer is no use, because most of the reasoning is not sent again.
+        The count of the answer is not used, because most of the reasoning is not sent again.
         """
         record = message.attempts[-1] if message.attempts else None
         if record is None or record.kind is not None or record.is_estimated:
             return
         if record.input is not None:
             before = len(self._transcript.messages) - 1
-            self._known()[record.route] = Counted(record.input, before)
+            self._counts()[record.route] = Counted(record.input, before)
 
-    def _known(self) -> dict[Route, Counted]:
+    def _counts(self) -> dict[Route, Counted]:
         """Return the counts; none once the messages that were counted have been replaced."""
         if self._counted_at != self._transcript.replacements:
             self._counted, self._counted_at = {}, self._transcript.replacements

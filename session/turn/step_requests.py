@@ -22,7 +22,7 @@ async def text_of(reply: Reply) -> str:
     """Read *reply* to its end, and return its text.
 
     Raises:
-        ProviderError: There is no whole answer.
+        ProviderError: The answer is not complete.
     """
     async for _ in reply:
         pass
@@ -33,9 +33,9 @@ class StepRequests:
     """Render and send the requests of one step.
 
     Args:
-        conversation: What every attempt goes on with; it does not change during the step.
-        cures: What was cured on each route; what is cured here is added. The cures hold for the
-            whole session, because the route would refuse the same again.
+        conversation: What every attempt sends; it does not change during the step.
+        cures: The cures so far per route; `repair` adds to them. They hold for the whole session,
+            because the route would refuse the same again.
     """
 
     def __init__(self, client: Client, conversation: Conversation, cures: Cures) -> None:
@@ -47,7 +47,7 @@ class StepRequests:
     def render(self, route: Route) -> Rendering:
         """Return the request for *route*; a retry sends the same bytes again."""
         if self._last is None or self._last.route != route:
-            self._last = None  # it may be large
+            self._last = None  # freed first, because it may be large
             cures = self._cures.get(route, ())
             self._last = self._client.render(route, self._conversation, cures)
         return self._last
@@ -57,12 +57,12 @@ class StepRequests:
         return self._client.send(rendering)
 
     async def count(self, route: Route) -> int | None:
-        """Return the tokens of the request by the count of *route*'s provider; None: unknown."""
+        """Return the tokens of the request as the provider of *route* counts; None: unknown."""
         return await self._client.count(self.render(route))
 
     @property
     def longest_answer(self) -> int:
-        """Tokens that an answer may take; 0 where the provider decides."""
+        """Tokens that an answer may take; 0: the provider decides."""
         return self._conversation.settings.max_output_tokens or 0
 
     def repair(self, failure: Failure) -> str | None:

@@ -1,4 +1,4 @@
-"""The calls of one answer, run in order: each once, and each with a result that is kept."""
+"""Run the tool calls of an answer in order, each once, and store each result."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ class ToolRun:
     """Run the tools that one session has.
 
     Args:
-        tools: By their names.
-        tell: Called with what begins and what ends.
+        tools: The tools by name.
+        emit: Called when a tool starts and when it ends.
     """
 
     def __init__(
-        self, tools: Mapping[str, Tool], transcript: Transcript, tell: Callable[[Event], None]
+        self, tools: Mapping[str, Tool], transcript: Transcript, emit: Callable[[Event], None]
     ) -> None:
         self._tools = tools
         self._transcript = transcript
-        self._tell = tell
+        self._emit = emit
 
     async def run_all(self, message: Message) -> None:
-        """Run every call of *message* that is pending; neighbours that may, side by side.
+        """Run every pending call of *message*; consecutive parallel tools run side by side.
 
         Raises:
-            StoreError: What would be done cannot be kept, so that it is not done.
+            StoreError: A call cannot be stored, so its tool does not run.
         """
         pending = list(_pending(message))
         for is_parallel, group in groupby(pending, key=lambda each: self.may_run_beside(each[1])):
@@ -57,7 +57,7 @@ class ToolRun:
         async def run(index: int) -> None:
             try:
                 await self.run(message, index)
-            except Exception as error:  # noqa: BLE001 - raised below, without a group round it
+            except Exception as error:  # noqa: BLE001 - raised below, outside the exception group
                 failures.append(error)
 
         async with anyio.create_task_group() as tasks:
@@ -67,28 +67,28 @@ class ToolRun:
             raise failures[0]
 
     async def run(self, message: Message, index: int) -> None:
-        """Run the call that is part number *index* of *message*; it is kept before and after.
+        """Run the call that is part number *index* of *message*; store it before and after.
 
         Raises:
             StoreError: As for `run_all`.
         """
         call = message.parts[index]
-        assert isinstance(call, ToolCall)  # noqa: S101 - the caller has looked
+        assert isinstance(call, ToolCall)  # noqa: S101 - the caller has checked
         tool = self._tools.get(call.name)
         if tool is None:
             await self._end(message, index, call, _unknown(call.name, self._tools))
             return
-        await anyio.lowlevel.checkpoint_if_cancelled()  # a tool may act before it first waits
+        await anyio.lowlevel.checkpoint_if_cancelled()  # a tool may act before its first await
         started = replace(call, state="running")
         await self._transcript.change(message, index=index, call=started)
-        self._tell(ToolRunStarted(call.id, call.name))
+        self._emit(ToolRunStarted(call.id, call.name))
         try:
             await anyio.lowlevel.checkpoint_if_cancelled()
             result = await tool.run(call.input)
         except BaseException:
             interrupted = replace(call, state="interrupted", is_error=True)
             await self._transcript.change(message, index=index, call=interrupted)
-            self._tell(ToolRunEnded(call.id, call.name, "interrupted", None))
+            self._emit(ToolRunEnded(call.id, call.name, "interrupted", None))
             raise
         await self._end(message, index, started, result)
 
@@ -96,14 +96,14 @@ class ToolRun:
         state: ToolState = "error" if result.is_error else "completed"
         ended = replace(call, state=state, output=result.output, is_error=result.is_error)
         await self._transcript.change(message, index=index, call=ended)
-        self._tell(ToolRunEnded(call.id, call.name, state, result.output))
+        self._emit(ToolRunEnded(call.id, call.name, state, result.output))
 
     def has(self, name: str) -> bool:
-        """Say whether there is a tool called *name*; a call of none other does anything."""
+        """True if there is a tool called *name*."""
         return name in self._tools
 
     def may_run_beside(self, call: Part) -> bool:
-        """Say whether the tool that *call* names may run beside others."""
+        """True if the tool of *call* may run beside others."""
         tool = self._tools.get(call.name) if isinstance(call, ToolCall) else None
         return tool is not None and tool.is_parallel
 

@@ -1,4 +1,4 @@
-"""The conversation of one session, in memory and in its store alike."""
+"""The conversation of one session, kept the same in memory and in its store."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ UNSTARTED = "This call was not run: the turn ended before it began."
 
 
 class Transcript:
-    """What was said so far; a message is here only once the store has it.
+    """The messages of a session; a message is added here once the store has it.
 
     Attributes:
-        messages: All of them, in order.
-        replacements: How often others were put in place of all of them.
+        messages: All messages, in order.
+        replacements: How often `replace` was called.
     """
 
     def __init__(self, store: Store) -> None:
@@ -35,33 +35,33 @@ class Transcript:
         self._keys: list[int] = []
         self._is_loaded = False
         self._holds_calls = False
-        # A message that is kept whole must not undo what is kept of its parts meanwhile.
+        # So that writing a whole message does not undo a change of one part.
         self._writing = anyio.Lock(fast_acquire=True)
 
     async def load(self) -> None:
-        """Read what the store has, once; a call that was under way is closed for good.
+        """Read the store, once, and close the calls that were running.
 
-        It may have run, in part or in full, and is never run again. Later calls close what the
-        store refused to close when a turn ended.
+        Such a call may have run in part or in full, so it never runs again. Later calls of `load`
+        close what the store refused to close when a turn ended.
 
         Raises:
-            StoreError: The store cannot be read, or not be written.
+            StoreError: The store cannot be read or written.
         """
         if not self._is_loaded:
-            known = await self.store.load()
-            self.messages, self._keys = list(known.values()), list(known)
+            stored = await self.store.load()
+            self.messages, self._keys = list(stored.values()), list(stored)
             self._holds_calls = any(message.has_calls for message in self.messages)
             self._is_loaded = True
-        for message in self.messages[-1:]:  # what came before it was sent with every call closed
+        for message in self.messages[-1:]:  # earlier messages were sent with every call closed
             await self.close_calls(message)
 
     async def append(self, message: Message) -> None:
-        """Keep *message* as the last one.
+        """Store *message* as the last one.
 
         Raises:
-            StoreError: The store cannot be written; the message is not here either.
+            StoreError: The store cannot be written; *message* is not added here either.
         """
-        with anyio.CancelScope(shield=True):  # what is kept must be known to be
+        with anyio.CancelScope(shield=True):  # what the store has must be here too
             async with self._writing:
                 key = await self.store.append(message)
                 self.messages.append(message)
@@ -69,9 +69,9 @@ class Transcript:
         self._holds_calls = self._holds_calls or message.has_calls
 
     async def change(self, message: Message, *, index: int, call: ToolCall) -> None:
-        """Keep *call* in place of the one that is part number *index* of *message*.
+        """Replace part number *index* of *message* by *call*, and store it.
 
-        What has happened is kept also while the turn is being cancelled.
+        A cancellation does not stop this, because what has happened must be stored.
         """
         with anyio.CancelScope(shield=True):
             async with self._writing:
@@ -79,14 +79,14 @@ class Transcript:
                 message.parts[index] = call
 
     async def rewrite(self, message: Message) -> None:
-        """Keep *message* as it is now; it was kept before with other parts."""
+        """Store *message* again as it is now, with other parts than before."""
         with anyio.CancelScope(shield=True):
             async with self._writing:
                 await self.store.rewrite(self._key(message), message)
         self._holds_calls = self._holds_calls or message.has_calls
 
     async def replace(self, messages: Sequence[Message]) -> None:
-        """Keep *messages* in place of all others."""
+        """Replace all messages by *messages*, and store them."""
         with anyio.CancelScope(shield=True):
             async with self._writing:
                 self._keys = await self.store.replace(messages)
@@ -95,23 +95,23 @@ class Transcript:
         self._holds_calls = any(message.has_calls for message in messages)
 
     async def close_calls(self, message: Message, *, output: str | None = None) -> None:
-        """Close every call of *message* that has no result: it is not going to be run again.
+        """Close every call of *message* without a result, because it will not run again.
 
         Args:
-            output: What the model is told of those that had not begun; None: that it is unknown.
+            output: The output of calls that had not started; None: unknown.
         """
         for index, part in enumerate(message.parts):
             if not isinstance(part, ToolCall) or part.state not in ("pending", "running"):
                 continue
-            told = output if part.state == "pending" else None
-            closed = replace(part, state="interrupted", output=told, is_error=True)
+            result = output if part.state == "pending" else None
+            closed = replace(part, state="interrupted", output=result, is_error=True)
             await self.change(message, index=index, call=closed)
 
     def history(self, requested: Route) -> MoveHistory:
-        """What `movePolicy` asks of the conversation, of which a step for *requested* is to follow.
+        """Return what `movePolicy` needs to know before a step that asks for *requested*.
 
-        Where it has to stay is who answered last when that was asked for: a route that is asked
-        for anew is no move.
+        Its route is the last that answered a step for *requested*, because asking for another
+        route is not a move.
         """
         answers = (m for m in reversed(self.messages) if m.route and m.requested == requested)
         last = next(answers, None)
@@ -130,7 +130,7 @@ class Transcript:
 
 
 def _names_since_the_user(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Return the tools that were run since the user last spoke, each once."""
+    """Return the names of the tools that ran since the last user message, each once."""
     names: dict[str, None] = {}
     for message in reversed(messages):
         if message.role == "user":

@@ -23,9 +23,9 @@ from .tool_run import ToolRun
 from .transcript import UNSTARTED
 
 _AT_ONCE = 1e-9
-"""Seconds that a step gets whose deadline has passed already; a step refuses 0."""
+"""Seconds for a step if the deadline has passed already, because a step refuses 0."""
 _COMPACTIONS = 2
-"""How often one step may make the conversation shorter."""
+"""How often one step may shorten the conversation."""
 
 
 class Turn:
@@ -71,7 +71,7 @@ class Turn:
             await self._take_steps_in_time()
         except BaseException as exc:
             error = {"class": type(exc).__name__, "message": masked(str(exc))}
-            # An answer that could not be kept is shown all the same.
+            # An answer that could not be stored is shown all the same.
             text = self._text if isinstance(exc, StoreError) else ""
             self.emit(TurnEnded(text, self._route, state.route, error))
             raise
@@ -82,11 +82,11 @@ class Turn:
         return ended
 
     async def _begin(self, prompt: str | None) -> None:
-        """Keep the prompt, and before the first prompt the instructions."""
+        """Store the prompt, and before the first prompt the instructions."""
         state, transcript = self._state, self._state.transcript
         await state.open()
         if prompt is None and not any(each.role == "user" for each in transcript.messages):
-            raise ValueError("nothing was said so far: give a prompt")
+            raise ValueError("the conversation is empty: give a prompt")
         if state.system and not transcript.messages:
             await transcript.append(Message("system", [Text(state.system)]))
         await self._append_steering()
@@ -94,22 +94,22 @@ class Turn:
             await transcript.append(Message("user", [Text(prompt)]))
 
     async def _append_steering(self) -> bool:
-        """Append what the user said meanwhile; False: nothing."""
+        """Append what the user said since the last step; False: nothing."""
         steering = self._state.steering
-        had_any = bool(steering)
+        has_steering = bool(steering)
         while steering:
             await self._state.transcript.append(Message("user", [Text(steering[0])]))
             del steering[0]
-        return had_any
+        return has_steering
 
     async def _take_steps_in_time(self) -> None:
-        """Take the steps of the turn; the time of its budget ends them as a deadline would."""
-        state, given = self._state, self._deadline
-        self._deadline = given.or_earlier(state.ledger.ends_at)
+        """Take the steps of the turn until the deadline or the time of the budget ends it."""
+        state, requested = self._state, self._deadline
+        self._deadline = requested.or_earlier(state.ledger.ends_at)
         try:
             await self._take_steps()
         except TimeoutError as error:
-            why = None if self._deadline is given else state.ledger.overrun()
+            why = None if self._deadline is requested else state.ledger.overrun()
             if why is None:
                 raise
             raise BudgetExceeded(
@@ -128,7 +128,7 @@ class Turn:
                 return
         raise BudgetExceeded(
             f"the turn has taken {state.max_steps} steps and still calls tools: raise "
-            "`max_steps`, or say what is missing",
+            "`max_steps`, or give a smaller task",
             requested=state.route,
             attempts=(),
         )
@@ -160,7 +160,7 @@ class Turn:
             raise TimeoutError("the turn's deadline has passed while its tools ran")
 
     async def _step_that_fits(self) -> Message:
-        """Take a step; if the conversation is too long, make it shorter and try again."""
+        """Take a step; if the conversation is too long, shorten it and try again."""
         state = self._state
         for _ in range(_COMPACTIONS):
             try:
@@ -175,9 +175,9 @@ class Turn:
         return await self._step()
 
     async def _step(self) -> Message:
-        """Return the answer to the conversation; the conversation holds it by then."""
+        """Return the answer to the conversation, after storing it."""
         state = self._state
-        state.ask_for(state.asked)  # may be another route by now, if the configuration changed
+        state.ask_for(state.asked)  # the route may differ, if the configuration changed
         message = Message("assistant", [], route=state.route, requested=state.route)
         metered = self._metered_step()
         reader = ReplyReader(message, state.transcript, self._tools if state.eager else None)
@@ -215,17 +215,17 @@ class Turn:
             deadline=None if left is None else max(left, _AT_ONCE),
             history=state.transcript.history(state.route),
             check_move=self._check_store,
-            on_event=state.on_event if self._listener is None else self._hear,
+            on_event=state.on_event if self._listener is None else self._notify_listeners,
         )
 
-    def _hear(self, event: Event) -> None:
-        """Hand an event of a step, which the journal has already, to the listeners."""
+    def _notify_listeners(self, event: Event) -> None:
+        """Hand an event of a step to the listeners; the journal has it already."""
         for listener in (self._state.on_event, self._listener):
             if listener is not None:
                 notify(listener, event)
 
     async def _check_store(self) -> str | None:
-        """Return why the conversation cannot be moved: the store could not be read again."""
+        """Return why the conversation cannot move: the store cannot be read; None: it can move."""
         try:
             await self._state.transcript.store.check()
         except StoreError as error:

@@ -328,7 +328,9 @@ async def test_where_money_is_limited_a_route_without_a_price_is_not_asked() -> 
             await outage.open().turn("hi")
 
     assert outage.asked == [A, third]
-    assert CandidateSkipped(1, B, "nobody knows its price, and money is limited") in outage.events
+    assert (
+        CandidateSkipped(1, B, "its price is not known, and a budget limits money") in outage.events
+    )
     assert not outage.middleware.degraded.is_degraded(B)
 
 

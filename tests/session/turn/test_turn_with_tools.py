@@ -797,7 +797,7 @@ async def test_a_turn_that_failed_is_gone_on_with_and_its_prompt_sent_once() -> 
 
 async def test_without_anything_said_there_is_nothing_to_go_on_with() -> None:
     async with Outage({A: DONE}, session={"system": "Be brief."}) as outage:
-        with pytest.raises(ValueError, match="nothing was said so far: give a prompt"):
+        with pytest.raises(ValueError, match="the conversation is empty: give a prompt"):
             await outage.session.turn(None)
         await outage.session.turn("Mend it.")
 
