@@ -1,1 +1,1 @@
-"""What attempts cost, and what may be spent."""
+"""The cost of attempts, and the budgets that limit it."""

@@ -1,4 +1,4 @@
-"""What one turn, or one session, has spent of its budget."""
+"""The account of one turn or one session: what it has spent of its budget."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .budget import Budget
 
 @dataclass(slots=True)
 class Amount:
-    """What attempts take of a budget, but for time."""
+    """An amount of everything that a budget limits, except seconds."""
 
     attempts: int = 0
     input_tokens: int = 0
@@ -21,7 +21,7 @@ class Amount:
     money: float = 0.0
 
     def add(self, other: Amount, sign: int = 1) -> None:
-        """Add *other*, or with -1 take it away."""
+        """Add *other*; with *sign* -1, subtract it."""
         self.attempts += sign * other.attempts
         self.input_tokens += sign * other.input_tokens
         self.output_tokens += sign * other.output_tokens
@@ -32,34 +32,35 @@ class Account:
     """What one turn, or the session, has spent of its budget.
 
     Args:
-        name: How the budget is called where it is set.
+        owner: ``turn`` or ``session``, for messages.
+        name: The argument of `Session` that sets the budget, for messages.
 
     Attributes:
-        spent: What was settled.
-        held: What attempts under way may take.
-        records: The attempts of steps that have ended.
+        spent: What ended attempts cost.
+        held: What running attempts may cost.
+        records: The attempts of ended steps.
     """
 
-    def __init__(self, whose: str, name: str, budget: Budget | None) -> None:
+    def __init__(self, owner: str, name: str, budget: Budget | None) -> None:
         self.budget = budget or Budget()
         self.spent = Amount()
         self.held = Amount()
         self.records: list[AttemptRecord] = []
-        self._whose = whose
+        self._owner = owner
         self._name = name
         self._seconds = 0.0
         self._started_at: float | None = None
 
     def begin(self, now: float) -> None:
-        """Count time from *now*."""
+        """Start to count time at *now*."""
         self._started_at = now
 
     def end(self, now: float) -> None:
-        """Count time no further."""
-        self._seconds, self._started_at = self._lasted(now), None
+        """Stop to count time at *now*."""
+        self._seconds, self._started_at = self._seconds_at(now), None
 
     def resume(self, records: Iterable[AttemptRecord], moneys: Iterable[float | None]) -> None:
-        """Take over what earlier runs spent; of their time only that of attempts is known."""
+        """Add what earlier runs spent; of their time, only that of attempts is known."""
         for record, money in zip(records, moneys, strict=True):
             self.records.append(record)
             self.spent.add(Amount(1, record.input or 0, record.output or 0, money or 0.0))
@@ -67,36 +68,36 @@ class Account:
 
     @property
     def ends_at(self) -> float | None:
-        """When its time is up, while that is counted; None: never."""
+        """When the budget's seconds run out; None: never, or time is not being counted."""
         if self.budget.seconds is None or self._started_at is None:
             return None
         return self._started_at + self.budget.seconds - self._seconds
 
     def overrun(self, now: float) -> str | None:
-        """Say that the time is up; None: it is not."""
+        """Return a text if the seconds have run out; None: they have not."""
         limit = self.budget.seconds
-        if limit is None or (lasted := self._lasted(now)) < limit:
+        if limit is None or (lasted := self._seconds_at(now)) < limit:
             return None
-        return f"the {self._whose} has lasted {lasted:.1f} of {limit:g} s (`{self._name}.seconds`)"
+        return f"the {self._owner} has lasted {lasted:.1f} of {limit:g} s (`{self._name}.seconds`)"
 
     def refusal(self, route: Route, asked: Amount, now: float) -> str | None:
-        """Say why an attempt on *route* that may take *asked* would break a limit; None: none."""
+        """Return why an attempt on *route* that may cost *asked* is refused; None: it is not."""
         for unit in ("attempts", "input_tokens", "output_tokens", "money"):
             limit = getattr(self.budget, unit)
             if limit is None:
                 continue
-            taken = getattr(self.spent, unit) + getattr(self.held, unit)
+            used = getattr(self.spent, unit) + getattr(self.held, unit)
             more = getattr(asked, unit)
-            if taken >= limit or taken + more > limit:
+            if used >= limit or used + more > limit:
                 spent = (
-                    f"the {self._whose} has spent {_amount(unit, taken)} of {_amount(unit, limit)}"
+                    f"the {self._owner} has spent {_amount(unit, used)} of {_amount(unit, limit)}"
                 )
                 need = f", and an attempt on {route} may take {_amount(unit, more)} more"
                 needs = "" if unit == "attempts" or not more else need
                 return f"{spent} (`{self._name}.{unit}`){needs}"
         return self.overrun(now)
 
-    def _lasted(self, now: float) -> float:
+    def _seconds_at(self, now: float) -> float:
         return self._seconds + (0.0 if self._started_at is None else now - self._started_at)
 
 

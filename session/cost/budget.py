@@ -9,20 +9,20 @@ from ..argument import is_limit, shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a turn, or a session, may spend; None anywhere is no limit.
+    """What a turn, or a session, may spend; None: no limit.
 
-    Before each attempt what it may take is set against what is left: its request's bytes
-    by 4 as input, and of output what the request allows, or where that says nothing any at all.
-    So with a longest answer set no limit is passed by more than the estimate is wrong, and
-    without one the last attempt may pass it.
+    Before each attempt its estimated cost is compared with what is left: a quarter of the request's
+    bytes as input tokens, and the longest answer that the request allows as output tokens; 0 if it
+    sets none. So a limit is exceeded only by the error of the estimate if a longest answer is set;
+    otherwise the last attempt may exceed it.
 
     Args:
-        attempts: Requests, the failed ones as well.
-        input_tokens: Tokens sent, those that a cache had as well.
-        output_tokens: Tokens written, the model's thinking as well.
+        attempts: Requests, including failed ones.
+        input_tokens: Tokens sent, including those read from a cache.
+        output_tokens: Tokens that the model wrote, including its thinking.
         money: US dollars.
         seconds: How long turns take, from the prompt to the answer; an attempt or a tool that
-            is under way by then is cancelled.
+            still runs is then cancelled.
 
     Raises:
         ValueError: A limit is not a finite number above 0, or a count is not whole.

@@ -1,4 +1,4 @@
-"""What attempts took, listed one by one."""
+"""The cost of attempts, with a list of them."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from ...provider.conversation import AttemptRecord
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a step, a turn or a session took: ``Cost(message.attempts)`` is that of one step.
+    """The cost of a step, a turn or a session; ``Cost(message.attempts)`` is that of one step.
 
     Args:
-        attempts: Every attempt, the failed ones as well, each with its own share.
+        attempts: Every attempt, including failed ones, each with its own cost.
     """
 
     attempts: tuple[AttemptRecord, ...] = ()
 
     @property
     def input(self) -> int:
-        """Tokens sent, those that a cache had as well."""
+        """Tokens sent, including those read from a cache."""
         return sum(attempt.input or 0 for attempt in self.attempts)
 
     @property
     def output(self) -> int:
-        """Tokens written."""
+        """Tokens that the model wrote."""
         return sum(attempt.output or 0 for attempt in self.attempts)
 
     @property
     def money(self) -> float | None:
-        """US dollars; None where one of the attempts has no price."""
-        told = [attempt.money for attempt in self.attempts]
-        prices = [money for money in told if money is not None]
-        return sum(prices, 0.0) if len(prices) == len(told) else None
+        """US dollars; None: an attempt has no price."""
+        moneys = [attempt.money for attempt in self.attempts]
+        known = [money for money in moneys if money is not None]
+        return sum(known, 0.0) if len(known) == len(moneys) else None
 
     @property
     def is_estimated(self) -> bool:
-        """Whether a provider left some of it to be estimated."""
+        """True if some tokens are estimates."""
         return any(attempt.is_estimated for attempt in self.attempts)

@@ -1,4 +1,4 @@
-"""What a session and its turns have spent, and what their budgets leave."""
+"""The accounts of a session and its turns, checked against their budgets."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _logger = logging.getLogger("sidestep")
 
 
 class Ledger:
-    """Keep the accounts of a session: its own, and that of its present or last turn.
+    """Keep the account of a session, and that of its running or last turn.
 
     Args:
         budget: What each turn may spend.
-        session_budget: What all of them may, with side calls and what earlier runs spent.
-        price: What tokens cost; None: what `Prices` says, where a budget limits money.
+        session_budget: What all turns, side calls and earlier runs may spend together.
+        price: What tokens cost; None: `Prices()` if a budget limits money.
 
     Attributes:
-        is_limited: There is a budget to look at before an attempt.
-        limits_money: It limits money, so that a route without a price cannot be asked.
+        is_limited: True if any limit is set.
+        limits_money: True if money is limited, so that no route without a price can be asked.
 
     Raises:
-        ConfigError: A budget limits money, and nothing knows prices.
+        ConfigError: A budget limits money, and no price is known.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Ledger:
         self.clock = clock
         self._price = Prices() if price is None and self.limits_money else price
         self._budget = budget
-        self._has_complained = False
+        self._has_logged_price = False
         self._is_resumed = False
         self._is_in_turn = False
         self._session = Account("session", "session_budget", session_budget)
@@ -67,40 +67,40 @@ class Ledger:
 
     @property
     def accounts(self) -> tuple[Account, ...]:
-        """Those that an attempt is charged to now."""
+        """The accounts that an attempt is charged to now."""
         return (self._turn, self._session) if self._is_in_turn else (self._session,)
 
     @property
     def turn_cost(self) -> Cost:
-        """What the present turn took so far, or the last one."""
+        """The cost of the ended steps of the running turn, or of the last turn."""
         return Cost(tuple(self._turn.records))
 
     @property
     def cost(self) -> Cost:
-        """What the session took so far."""
+        """The cost of the session so far."""
         return Cost(tuple(self._session.records))
 
     @property
     def ends_at(self) -> float | None:
-        """When the time of the turn is up; None: never."""
+        """When the seconds of the turn or the session run out; None: never."""
         times = [account.ends_at for account in self.accounts]
         return min((time for time in times if time is not None), default=None)
 
     def begin_turn(self) -> None:
-        """Open an account for a turn."""
+        """Open an account for a new turn, and start to count its time."""
         self._turn = self._new_turn()
         self._is_in_turn = True
         for account in self.accounts:
             account.begin(self.clock.time())
 
     def end_turn(self) -> None:
-        """Count the time of the turn no further."""
+        """Stop to count the time of the turn."""
         for account in self.accounts:
             account.end(self.clock.time())
         self._is_in_turn = False
 
     def resume(self, messages: Sequence[Message]) -> None:
-        """Take over, once, what the attempts in *messages* spent, which earlier runs made."""
+        """Add, once, what the attempts of earlier runs in *messages* spent."""
         if self._is_resumed:
             return
         self._is_resumed = True
@@ -108,36 +108,36 @@ class Ledger:
         self._session.resume(records, map(self._money_of, records))
 
     def price(self, route: Route, usage: Usage) -> float | None:
-        """Return what *usage* costs on *route*, in US dollars; None where that is not known."""
+        """Return what *usage* costs on *route*, in US dollars; None: not known."""
         if self._price is None:
             return None
         if not (usage.input or usage.output):
             return 0.0
         try:
-            told = self._price(route, usage)
+            returned = self._price(route, usage)
         except Exception:  # noqa: BLE001 - it is logged
             log_raised(f"`price` raised on {route}")
             return None
-        money = _money(told)
-        if money is None and told is not None:
-            self._complain(told, route)
+        money = _money(returned)
+        if money is None and returned is not None:
+            self._log_bad_price(returned, route)
         return money
 
     def is_priced(self, route: Route) -> bool:
-        """Say whether *route* has a price."""
+        """True if *route* has a price."""
         return self.price(route, Usage(1, 1)) is not None
 
     def refusal(self, route: Route, asked: Amount) -> str | None:
-        """Say why an attempt that may take *asked* would break a limit; None: it would not."""
+        """Return why an attempt that may cost *asked* would exceed a limit; None: it would not."""
         now = self.clock.time()
-        told = (account.refusal(route, asked, now) for account in self.accounts)
-        return next((why for why in told if why is not None), None)
+        reasons = (account.refusal(route, asked, now) for account in self.accounts)
+        return next((why for why in reasons if why is not None), None)
 
     def overrun(self) -> str | None:
-        """Say that the time of the turn, or of the session, is up; None: it is not."""
+        """Return a text if the seconds of an account have run out; None: they have not."""
         now = self.clock.time()
-        told = (account.overrun(now) for account in self.accounts)
-        return next((why for why in told if why is not None), None)
+        reasons = (account.overrun(now) for account in self.accounts)
+        return next((why for why in reasons if why is not None), None)
 
     def _money_of(self, record: AttemptRecord) -> float | None:
         money = _money(record.money)
@@ -145,21 +145,21 @@ class Ledger:
             return money
         return self.price(record.route, Usage(record.input, record.output))
 
-    def _complain(self, told: object, route: Route) -> None:
-        """Log what `price` returned, once, and that it is no price."""
-        if isinstance(told, Coroutine):
-            told.close()  # nobody awaits it
-        if not self._has_complained:
-            self._has_complained = True
-            is_number = isinstance(told, SupportsFloat)
+    def _log_bad_price(self, returned: object, route: Route) -> None:
+        """Log, once for the session, that `price` returned what is not a price."""
+        if isinstance(returned, Coroutine):
+            returned.close()  # so that Python does not warn that it was never awaited
+        if not self._has_logged_price:
+            self._has_logged_price = True
+            is_number = isinstance(returned, SupportsFloat)
             _logger.error(
                 "`price` returned %s for %s, which counts as no price: return US dollars, a finite "
-                "number of 0 or more, or None where it is not known",
-                shown(told) if is_number else f"a {type(told).__name__}", route,
+                "number of 0 or more, or None if it is not known",
+                shown(returned) if is_number else f"a {type(returned).__name__}", route,
             )  # fmt: skip
 
 
-def _money(told: object) -> float | None:
-    """Return *told* in US dollars; None for what is no finite number of 0 or more."""
-    money = number(told)
+def _money(value: object) -> float | None:
+    """Return *value* as US dollars; None: it is not a finite number of 0 or more."""
+    money = number(value)
     return money if money is not None and 0 <= money < math.inf else None

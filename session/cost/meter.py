@@ -1,4 +1,4 @@
-"""What the attempts of one step cost: reserved before each attempt, charged after it."""
+"""Meter the attempts of one step: reserve the cost before each, and charge it after."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class StepMeter:
             size: Bytes of the request; 0: unknown.
 
         Raises:
-            BudgetExceeded: It would break a limit, or has no price and money is limited.
+            BudgetExceeded: It would exceed a limit, or has no price and money is limited.
         """
         usage = Usage(_tokens(size), self._max_output_tokens or 0)
         money = self._ledger.price(route, usage)
@@ -61,7 +61,7 @@ class StepMeter:
             raise _exceeded(
                 step,
                 f"no price is known for {route}, and a budget limits money: pass `price=`, a "
-                "function that knows it, or ask for another route",
+                "function that returns it, or ask for another route",
             )
         self._reserved = Amount(1, usage.input or 0, usage.output or 0, money or 0.0)
         why = self._ledger.refusal(route, self._reserved)
@@ -72,7 +72,7 @@ class StepMeter:
     def charging(
         self, step: Step, attempt: Attempt, request: Rendering, reply: Reply
     ) -> Iterator[None]:
-        """Reserve what *attempt* may cost, and charge what it did cost, whatever becomes of it."""
+        """Reserve what *attempt* may cost, and charge what it did cost, even if it fails."""
         reserved = self._reserved
         self._reserve(reserved)
         error: BaseException | None = None
@@ -83,10 +83,10 @@ class StepMeter:
             raise
         finally:
             self._reserve(reserved, -1)
-            self._charge(step, attempt, *_taken(reply, request, error))
+            self._charge(step, attempt, *_usage_of(reply, request, error))
 
     def close(self, attempts: Sequence[Attempt]) -> tuple[AttemptRecord, ...]:
-        """Return what became of *attempts* and what they cost; each account lists them too."""
+        """Return the outcome and cost of *attempts*, and add them to each account."""
         records = tuple(_record(attempt, self._costs.get(attempt.number)) for attempt in attempts)
         for account in self._accounts:
             account.records.extend(records)
@@ -113,7 +113,7 @@ def _exceeded(step: Step, why: str) -> BudgetExceeded:
     attempts = step.attempts
     message = why
     if attempts:
-        message += f"; {summarize_attempts(attempts, 'no other was made', step.degraded)}"
+        message += f"; {summarize_attempts(attempts, 'no further attempt was made', step.degraded)}"
     causes = [each.failure.cause for each in attempts if each.failure and each.failure.cause]
     error = BudgetExceeded(message, requested=step.requested, attempts=attempts)
     error.__cause__ = causes[-1] if causes else None
@@ -136,15 +136,15 @@ def _record(attempt: Attempt, cost: Spent | None) -> AttemptRecord:
     )
 
 
-def _taken(reply: Reply, request: Rendering, error: BaseException | None) -> tuple[Usage, bool]:
-    """Return what an attempt cost, and whether that is estimated.
+def _usage_of(reply: Reply, request: Rendering, error: BaseException | None) -> tuple[Usage, bool]:
+    """Return the tokens of an attempt, and whether they are estimated.
 
     For an interrupted answer the provider's count is a lower bound: some report 1 until the end.
 
     Args:
         error: What ended the attempt; None: it answered.
     """
-    if error is not None and not _was_begun(error):
+    if error is not None and not _may_be_charged(error):
         return Usage(0, 0), False
     usage = reply.usage
     sent, written = _input(usage, request), usage.output
@@ -152,14 +152,14 @@ def _taken(reply: Reply, request: Rendering, error: BaseException | None) -> tup
     if sent is None:
         sent = _tokens(len(request.content))
     if written is None or error is not None:
-        shown = _tokens(_length(reply.parts))
-        is_estimated = is_estimated or shown > (written or 0)
-        written = max(written or 0, shown)
+        received = _tokens(_length(reply.parts))
+        is_estimated = is_estimated or received > (written or 0)
+        written = max(written or 0, received)
     return Usage(sent, written, usage.cache_read, usage.cache_write), is_estimated
 
 
-def _was_begun(error: BaseException) -> bool:
-    """True if the provider may charge for what failed with *error*, because it had begun."""
+def _may_be_charged(error: BaseException) -> bool:
+    """True if the provider may charge for an attempt that ended with *error*: it had begun."""
     if not isinstance(error, ProviderError):
         return True
     failure = error.failure
@@ -171,10 +171,10 @@ def _was_begun(error: BaseException) -> bool:
 
 def _input(usage: Usage, request: Rendering) -> int | None:
     """Return all input tokens; Anthropic counts those of its cache separately."""
-    cached = (usage.cache_read or 0) + (usage.cache_write or 0)
+    in_cache = (usage.cache_read or 0) + (usage.cache_write or 0)
     if request.provider.wire == "anthropic":
-        return None if usage.input is None else usage.input + cached
-    return usage.input if usage.input is None else max(usage.input, cached)
+        return None if usage.input is None else usage.input + in_cache
+    return usage.input if usage.input is None else max(usage.input, in_cache)
 
 
 def _tokens(characters: int) -> int:
@@ -182,7 +182,7 @@ def _tokens(characters: int) -> int:
 
 
 def _length(parts: Sequence[Part]) -> int:
-    """Return how many characters a model has written."""
+    """Return the number of characters that the model wrote in *parts*."""
     length = 0
     for part in parts:
         if isinstance(part, Text | Reasoning):

@@ -10,19 +10,19 @@ from ...provider.error import ConfigError
 from ...provider.route import Route
 
 Price = Callable[[Route, Usage], float | None]
-"""Returns US dollars, None where it knows no price. ``input`` counts what a cache had as well.
+"""Returns US dollars; None: it knows no price. ``input`` includes tokens read from a cache.
 
-What is no finite number of 0 or more counts as no price.
+A result that is not a finite number of 0 or more counts as no price.
 """
 
 _FACADES = ("-anthropic", "-chat")
-"""What follows the vendor in the names of our providers that are another of its APIs."""
+"""Suffixes of provider names for a further API of the same vendor."""
 
 
 class Prices:
-    """Look prices up in the package `genai-prices`, as it was released: a `Price`.
+    """A `Price` that looks prices up in the installed release of `genai-prices`.
 
-    A provider that it does not know has no price, also where the model has one elsewhere.
+    A provider that the package does not know has no price, even if its model has one elsewhere.
 
     Raises:
         ConfigError: The package is not installed.
@@ -39,7 +39,7 @@ class Prices:
         self._package: ModuleType = genai_prices
 
     def __call__(self, route: Route, usage: Usage) -> float | None:
-        """Return what *usage* costs on *route*, in US dollars; None where that is not known."""
+        """Return what *usage* costs on *route*, in US dollars; None: not known."""
         vendor = route.provider
         for facade in _FACADES:
             vendor = vendor.removesuffix(facade)
@@ -50,7 +50,7 @@ class Prices:
             cache_write_tokens=usage.cache_write or 0,
         )
         try:
-            told = self._package.calc_price(counts, route.model, provider_id=vendor)
-        except (LookupError, ValueError):  # not known; no counts that could be
+            result = self._package.calc_price(counts, route.model, provider_id=vendor)
+        except (LookupError, ValueError):  # not known; or impossible counts
             return None
-        return float(told.total_price)
+        return float(result.total_price)
