@@ -52,11 +52,11 @@ class Account:
         self._started_at: float | None = None
 
     def begin(self, now: float) -> None:
-        """Start to count time at *now*."""
+        """Start counting time at *now*."""
         self._started_at = now
 
     def end(self, now: float) -> None:
-        """Stop to count time at *now*."""
+        """Stop counting time at *now*."""
         self._seconds, self._started_at = self._seconds_at(now), None
 
     def resume(self, records: Iterable[AttemptRecord], moneys: Iterable[float | None]) -> None:

@@ -87,14 +87,14 @@ class Ledger:
         return min((time for time in times if time is not None), default=None)
 
     def begin_turn(self) -> None:
-        """Open an account for a new turn, and start to count its time."""
+        """Open an account for a new turn, and start counting its time."""
         self._turn = self._new_turn()
         self._is_in_turn = True
         for account in self.accounts:
             account.begin(self.clock.time())
 
     def end_turn(self) -> None:
-        """Stop to count the time of the turn."""
+        """Stop counting the time of the turn."""
         for account in self.accounts:
             account.end(self.clock.time())
         self._is_in_turn = False

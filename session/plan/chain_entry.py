@@ -9,7 +9,7 @@ from ...provider.route import Route
 from .needs import Needs
 
 _DOUBT = 2
-"""Factor by which an estimate of tokens may be wrong, as for code and most languages."""
+"""An estimate of tokens may be wrong by this factor, as for code and most languages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HintPlan(Plan):
-    """A plan whose chain depends on the model that a step asks for.
+    """A plan with a chain that depends on the model that a step asks for.
 
     Args:
         follow: Returns the plan for that model; None: the step names no model.

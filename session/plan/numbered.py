@@ -190,7 +190,7 @@ def _missing(entry: NumberedEntry, name: str) -> str:
 
 
 def _bad_models(entry: NumberedEntry) -> Iterator[ConfigWarning]:
-    """Return warnings of tiers whose value is not the name of a model."""
+    """Return warnings of tiers that are set to something else than a model."""
     for tier in TIERS:
         variable, model = entry.variable(tier.upper()), entry.values.get(tier.upper())
         flaw = None if model is None else _flaw(model)

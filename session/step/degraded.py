@@ -171,7 +171,7 @@ class DegradedRoutes:
             return self._timer() >= cooling.healthy_at and not cooling.is_probed()
 
     def seconds_left(self, route: Route) -> float:
-        """Return the seconds for which *route* stays degraded; 0 if it is healthy."""
+        """Return the seconds until *route* is healthy; 0 if it is."""
         with self._lock:
             cooling = self._cooling.get(route)
             return 0.0 if cooling is None else max(0.0, cooling.healthy_at - self._timer())
