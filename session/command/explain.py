@@ -1,11 +1,13 @@
-"""What a recorded answer is, and what sidestep does about it under the current configuration."""
+"""``sidestep explain``: what a failed answer is, and what sidestep does about it."""
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import click
 from rich.text import Text
 
 from ...provider.classify.report import read_body
@@ -20,7 +22,10 @@ from ...provider.wire.registry import decoder_of
 from ..event import failure_to_json
 from ..step.decision import Retry, StepState, Stop, Swap, decide
 from ..step.middleware import Sidestep
-from .turn import printable
+from .exit_code import ExitCode
+from .input_file import read_input
+from .option import RouteName, as_json
+from .terminal import printable, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +50,32 @@ _PLACES = {"html": "a page of HTML", "text": "plain text", "binary": "binary dat
 """What can come in place of a stream, by its form."""
 
 
+@click.command(
+    help="""
+    Say what a failed answer is, what sidestep does about it, and why.
+
+    FILE is a capture, a raw HTTP answer (status line, headers, body), or a bare body; - is stdin.
+    """,
+)
+@click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
+@click.option("--status", type=click.IntRange(100, 599), help="The status of a bare body.")
+@click.option("--provider", help="Whose answer it is, such as openrouter.")
+@click.option("--model", "route", type=RouteName(), help="The route that answered.")
+@as_json
 def explain(
+    file: str, *, status: int | None, provider: str | None, route: Route | None, is_json: bool
+) -> int:
+    name = provider or (route.provider if route else None)
+    recorded = Recorded.parse(read_input(file), provider=name, status=status)
+    found = explain_answer(recorded, os.environ, route=route)
+    if is_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+    else:
+        show(terminal(), found)
+    return ExitCode.DONE
+
+
+def explain_answer(
     recorded: Recorded, environ: Mapping[str, str], *, route: Route | None = None
 ) -> dict[str, Any]:
     """Return what *recorded* is, and what follows from it, as plain data.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from .turn import printable
+from .terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable
 
+as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON instead of text.")
+
 _LIMITS = [field.name.replace("_", "-") for field in fields(Budget)]
 
 

@@ -1,15 +1,22 @@
-"""A stored conversation as the request that a route would get, and what that leaves out."""
+"""``sidestep render``: a stored conversation as the request that a route would get."""
 
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from ...provider.client.rendering import body_of
+from ...provider.conversation_json import read_conversation
 from ...provider.error import ConfigError
 from ...provider.handover.settings_diff import unsaid
 from ...provider.handover.target_facts import target_of
 from ..step.middleware import Sidestep
+from .exit_code import ExitCode
+from .input_file import read_input
+from .option import RouteName, as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +26,36 @@ if TYPE_CHECKING:
     from ...provider.route import Route
 
 
-def render(conversation: Conversation, route: Route, environ: Mapping[str, str]) -> dict[str, Any]:
+@click.command(
+    help="""
+    Print the request body that a stored conversation becomes on a route.
+
+    FILE is a conversation as fixtures/conversations shows; - is stdin. With --explain follows a
+    line for each thing that was dropped, kept, changed or made up; with --json as well, both are
+    in one object.
+    """,
+)
+@click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
+@click.option("--to", "route", type=RouteName(), required=True, help="The route to render for.")
+@click.option("--explain", "with_notes", is_flag=True, help="Say what was changed, and why.")
+@as_json
+def render(file: str, *, route: Route, with_notes: bool, is_json: bool) -> int:
+    content = read_input(file)
+    try:
+        conversation = read_conversation(content)
+    except ConfigError as error:
+        raise ConfigError(f"{file!r}: {error}") from None
+    found = render_conversation(conversation, route, os.environ)
+    if is_json:
+        click.echo(json.dumps(found if with_notes else found["body"], ensure_ascii=False))
+    else:
+        click.echo(show(found, with_notes=with_notes))
+    return ExitCode.DONE
+
+
+def render_conversation(
+    conversation: Conversation, route: Route, environ: Mapping[str, str]
+) -> dict[str, Any]:
     """Return the body for *route*, the path it goes to, and a note for every change, as data.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What a turn in a terminal has at hand: tools for a folder, and a file that keeps the session."""
+"""What `sidestep run` was given, and the tools and the store that follow from it."""
 
 from __future__ import annotations
 
@@ -8,31 +8,59 @@ from typing import TYPE_CHECKING
 
 from ...provider.error import ConfigError
 from ..error import StoreError
+from ..store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     from ...provider.catalog.provider import Provider
-    from ..store.store import Store
+    from ..cost.budget import Budget
     from ..tool.tool import Tool
+
+_INSTRUCTIONS = (
+    "You are a coding agent. Your tools work in one folder, and their paths are relative "
+    "to it. Look before you change something, make the smallest change that does what the "
+    "user asks, and check it where you can. Say briefly at the end what you did."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """What the model may use.
+class RunSettings:
+    """The prompt and the options of `sidestep run`.
 
     Args:
+        model: A route, or the name of a chain.
+        system: None: `_INSTRUCTIONS` if there are tools, else nothing.
+        deadline: In seconds.
+        budget: Of this turn.
+        session_budget: Of all turns of the session.
         workspace: The folder that the coding tools work in; None: there are no tools.
-        is_trusted: Nobody is asked before a tool writes or runs something.
+        approve_all: Ask nobody before a tool writes or runs something.
         session: The file that keeps the conversation; None: nothing does.
-        is_resumed: The file is there, and its conversation goes on.
+        resume: The file exists, and its conversation goes on.
+        journal: The file that events are appended to.
     """
 
+    prompt: str
+    model: str
+    system: str | None = None
+    max_output_tokens: int | None = None
+    deadline: float | None = None
+    budget: Budget | None = None
+    session_budget: Budget | None = None
     workspace: Path | None = None
-    is_trusted: bool = False
+    approve_all: bool = False
     session: Path | None = None
-    is_resumed: bool = False
+    resume: bool = False
+    journal: Path | None = None
+    no_stream: bool = False
+    is_json: bool = False
+
+    @property
+    def instructions(self) -> str | None:
+        """The instructions that stand before the conversation; None: there are none."""
+        return self.system or (None if self.workspace is None else _INSTRUCTIONS)
 
     def tools(self, environ: Mapping[str, str], providers: Mapping[str, Provider]) -> list[Tool]:
         """Return the coding tools; commands do not see the keys of *providers*.
@@ -47,47 +75,40 @@ class Desk:
         from ..coding.workspace import Workspace
 
         keys = {provider.api_key_env for provider in providers.values() if provider.api_key_env}
-        approve = approve_all if self.is_trusted else ask_in_terminal()
+        approve = approve_all if self.approve_all else ask_in_terminal()
         return coding_tools(Workspace(self.workspace), approve, environ=environ, hidden=keys)
-
-    @property
-    def instructions(self) -> str | None:
-        """What the model is told of its work, where the person says nothing; None without tools."""
-        if self.workspace is None:
-            return None
-        return (
-            "You are a coding agent. Your tools work in one folder, and their paths are relative "
-            "to it. Look before you change something, make the smallest change that does what the "
-            "user asks, and check it where you can. Say briefly at the end what you did."
-        )
 
     @asynccontextmanager
     async def open_store(self) -> AsyncIterator[Store | None]:
-        """Give the store of the session, open; None where nothing keeps it.
+        """Open the store of the session; None: nothing keeps it.
 
         Raises:
-            ConfigError: The file cannot be used, is not there, or is there already.
+            ConfigError: The file cannot be used, is missing, or exists already.
         """
         if self.session is None:
             yield None
             return
         from ..store.sqlite import SqliteStore
 
-        if self.is_resumed and not self.session.exists():
+        if self.resume and not self.session.exists():
             raise ConfigError(
                 f"{str(self.session)!r} is not there: leave --resume out to begin a session in it"
             )
         store = SqliteStore(self.session)
         try:
-            try:
-                messages = await store.load()
-            except StoreError as error:
-                raise ConfigError(str(error)) from None
-            if messages and not self.is_resumed:
-                raise ConfigError(
-                    f"{str(self.session)!r} holds a session already: add --resume to go on with "
-                    "it, or name another file"
-                )
+            await self._check_fresh(store)
             yield store
         finally:
             await store.aclose()
+
+    async def _check_fresh(self, store: Store) -> None:
+        """Check that *store* is empty, unless its conversation is resumed."""
+        try:
+            messages = await store.load()
+        except StoreError as error:
+            raise ConfigError(str(error)) from None
+        if messages and not self.resume:
+            raise ConfigError(
+                f"{str(self.session)!r} holds a session already: add --resume to go on with "
+                "it, or name another file"
+            )

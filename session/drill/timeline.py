@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
+from ..equal_runs import equal_runs
 from ..event import (
     AttemptFailed,
     AttemptStarted,
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from ...provider.failure import Failure
     from ...provider.route import Route
-    from .drill import Drill, PlayedTurn
+    from .drill import Drill
+    from .play import PlayedTurn
 
 _ASCII = str.maketrans(
     {"✗": "x", "✓": "+", "·": ".", "↳": ">", "░": "#", "│": "|", "─": "-", "▫": "="}
@@ -205,8 +205,8 @@ def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
     yield Text.assemble(
         (f"turn {number}", "bold"), f"  {turn.prompt}", (f"  {seconds:.1f} s", "dim")
     )
-    for run in _runs(turn):
-        yield Text.assemble("  ", ("✗", "bold red"), f" {run.route}  {run.told()}")
+    for line in _failures(turn):
+        yield Text.assemble("  ", ("✗", "bold red"), f" {line}")
     for route, why in _passed_over(turn).items():
         yield Text.assemble("  ", ("·", "yellow"), f" {route}  passed over: {why}")
     yield from _steps(turn)
@@ -230,46 +230,43 @@ def _steps(turn: PlayedTurn) -> Iterator[Text]:
     answered = [e.route for _, e in turn.events if isinstance(e, StepEnded) and e.error is None]
     if len(answered) < 2:
         return
-    told, first = [], 1
-    for route, run in groupby(answered):
-        last = first + len(list(run)) - 1
-        told.append(f"{first}-{last} {route}" if last > first else f"{first} {route}")
+    spans, first = [], 1
+    for run in equal_runs(answered, key=str):
+        last = first + len(run) - 1
+        spans.append(f"{first}-{last} {run[0]}" if last > first else f"{first} {run[0]}")
         first = last + 1
-    yield Text(f"    answered steps {', '.join(told)}", style="dim")
+    yield Text(f"    answered steps {', '.join(spans)}", style="dim")
 
 
 @dataclass(slots=True)
-class _Run:
-    """Attempts on one route that failed alike, in a row."""
+class _Failed:
+    """An attempt that failed, and the waits that followed."""
 
-    route: Route
-    failure: Failure
-    count: int = 1
+    event: AttemptFailed
     waits: list[float] = field(default_factory=list)
 
-    def told(self) -> str:
-        """Put what matters first: the provider's own words may be long."""
-        failure = self.failure
-        status = "" if failure.status is None else f" {failure.status}"
-        times = f", {self.count} times" if self.count > 1 else ""
-        waits = ", ".join(f"{wait:.1f}" for wait in self.waits)
-        waited = f", waiting {waits} s" if waits else ""
-        return f"{failure.kind}{status}{times}{waited}: {failure.message}"
 
-
-def _runs(turn: PlayedTurn) -> list[_Run]:
-    runs: list[_Run] = []
+def _failures(turn: PlayedTurn) -> Iterator[str]:
+    """Return a line for each run of attempts on one route that failed alike."""
+    failed: list[_Failed] = []
     for _at, event in turn.events:
-        if isinstance(event, Waiting):
-            runs[-1].waits.append(event.seconds)
-        if not isinstance(event, AttemptFailed):
-            continue
-        last = runs[-1] if runs else None
-        if last and (last.route, last.failure.kind) == (event.route, event.failure.kind):
-            last.count += 1
-        else:
-            runs.append(_Run(event.route, event.failure))
-    return runs
+        if isinstance(event, AttemptFailed):
+            failed.append(_Failed(event))
+        elif isinstance(event, Waiting):
+            failed[-1].waits.append(event.seconds)
+    for run in equal_runs(failed, key=lambda each: (each.event.route, each.event.failure.kind)):
+        yield _failure(run)
+
+
+def _failure(run: Sequence[_Failed]) -> str:
+    """Put what matters first, because the provider's own words may be long."""
+    first = run[0].event
+    status = "" if first.failure.status is None else f" {first.failure.status}"
+    times = f", {len(run)} times" if len(run) > 1 else ""
+    waits = ", ".join(f"{wait:.1f}" for each in run for wait in each.waits)
+    waited = f", waiting {waits} s" if waits else ""
+    failure = first.failure
+    return f"{first.route}  {failure.kind}{status}{times}{waited}: {failure.message}"
 
 
 def listing(drills: Iterable[Drill]) -> Table:

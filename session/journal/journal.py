@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 import weakref
@@ -12,6 +11,7 @@ from itertools import count
 from typing import Any, Self
 
 from ...provider.error import ConfigError
+from ...provider.log import logger
 from ...provider.secret import masked
 from ..clock import Clock, SystemClock
 from ..event import (
@@ -23,17 +23,10 @@ from ..event import (
     ToolRunStarted,
     TurnEnded,
 )
+from .journal_file import ends_mid_line, open_journal
 from .line import UNHEARD, VERSION, describe, line
 
 VARIABLE = "SIDESTEP_JOURNAL"
-
-# A pipe without a reader must not hold up a turn.
-_FLAGS = (
-    os.O_WRONLY | os.O_APPEND | os.O_CREAT
-    | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-)  # fmt: skip
-
-_logger = logging.getLogger("sidestep")
 
 
 class Journal:
@@ -66,13 +59,28 @@ class Journal:
         self.clock: Clock = clock or SystemClock()
         self._wall_clock = wall_clock
         self._environ: Mapping[str, str] = os.environ if environ is None else environ
-        self._file = _open(self.path)
+        self._file = open_journal(self.path)
         self._close = weakref.finalize(self, os.close, self._file)
-        self._is_torn = _ends_mid_line(self.path)
+        self._is_torn = ends_mid_line(self.path)
         self._has_complained = False
         self._lost = 0
         self._turns = count(1)
         self._begin_part()
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str], *, clock: Clock | None = None) -> Self | None:
+        """Return the journal that ``SIDESTEP_JOURNAL`` names; None: it names none.
+
+        A file that cannot be opened is logged as an error, and counts as none.
+        """
+        path = environ.get(VARIABLE, "").strip()
+        if not path:
+            return None
+        try:
+            return cls(os.path.expanduser(path), clock=clock, environ=environ)
+        except ConfigError as error:
+            logger.error("%s is ignored: %s", VARIABLE, error)
+            return None
 
     def _begin_part(self) -> None:
         """Give this process a part of its own; its first line is written with the next one."""
@@ -160,7 +168,7 @@ class Journal:
     def _complain(self, why: str | None) -> None:
         if not self._has_complained:
             self._has_complained = True
-            _logger.error(
+            logger.error(
                 "the journal %r cannot be written (%s): lines are missing in it until it can",
                 masked(self.path), why,
             )  # fmt: skip
@@ -212,24 +220,3 @@ class Page:
         elif isinstance(event, TurnEnded) and self.turn is not None:
             return self._journal.clock.time() - self._started_at
         return None
-
-
-def _open(path: str) -> int:
-    try:
-        return os.open(path, _FLAGS, 0o600)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise ConfigError(
-            f"the journal {path!r} cannot be opened ({why}): name a file that can be written"
-        ) from error
-
-
-def _ends_mid_line(path: str) -> bool:
-    """Say whether the last line at *path* was cut, by a crash or a full disk."""
-    if not os.path.isfile(path):
-        return False
-    try:
-        with open(path, "rb") as file:
-            return file.seek(0, os.SEEK_END) > 0 and file.seek(-1, 1) >= 0 and file.read() != b"\n"
-    except OSError:  # it may be written, but not read
-        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,6 +115,14 @@ class Tally:
         self._events: Counter[str] = Counter()
         self._lost_lines = 0
         self._spending = Spending()
+        self._takers: dict[str, Callable[[Entry], None]] = dict.fromkeys(_ROWS, self._take_row) | {
+            "AttemptFailed": self._take_failure,
+            "StepStarted": self._take_step_start,
+            "StepEnded": self._take_step_end,
+            "TurnEnded": self._take_turn_end,
+            "LinesLost": self._take_lost_lines,
+            "Spent": self._spending.take,
+        }
 
     def take(self, entry: Entry) -> None:
         """Count *entry*.
@@ -123,32 +132,42 @@ class Tally:
         """
         name, session = entry["event"], entry["session"]
         turn, at = number_or_none(entry, "turn"), text(entry, "at")
-        if name == "AttemptFailed":
-            step = number(entry, "step")
-            self._take_row(_ROWS[name], entry)
-            self._spending.fail(session, step, entry.get("attempt"))
-        elif name in _ROWS:
-            self._take_row(_ROWS[name], entry)
-        elif name == "StepStarted":
-            step, requested = number(entry, "step"), text(entry, "requested")
-            self._take_start((session, step), requested, text(entry, "route"))
-        elif name == "StepEnded":
-            step = number(entry, "step")
-            self._take_end((session, step), text(entry, "route"), _error(entry))
-            self._spending.end(session, step)
-        elif name == "TurnEnded":
-            self._turns.end((session, turn), _error(entry))
-        elif name == "LinesLost":
-            self._lost_lines += int(number(entry, "lines"))
-        elif name == "Spent":
-            self._spending.take(entry)
+        if (take := self._takers.get(name)) is not None:
+            take(entry)
         if turn is not None and name != "TurnEnded":
             self._turns.begin((session, turn))
         self._events[name] += 1
         self._first_at = min(self._first_at or at, at)
         self._last_at = max(self._last_at, at)
 
-    def _take_row(self, rows: _Rows, entry: Entry) -> None:
+    def _take_failure(self, entry: Entry) -> None:
+        step = number(entry, "step")
+        self._take_row(entry)
+        self._spending.fail(entry["session"], step, entry.get("attempt"))
+
+    def _take_step_start(self, entry: Entry) -> None:
+        key = entry["session"], number(entry, "step")
+        requested, route = text(entry, "requested"), text(entry, "route")
+        self._steps.begin(key)
+        if requested != route:
+            self._elsewhere[requested, route] += 1
+
+    def _take_step_end(self, entry: Entry) -> None:
+        session, step = entry["session"], number(entry, "step")
+        route, error = text(entry, "route"), _error(entry)
+        self._steps.end((session, step), error)
+        if error is None:
+            self._answered[route] += 1
+        self._spending.end(session, step)
+
+    def _take_turn_end(self, entry: Entry) -> None:
+        self._turns.end((entry["session"], number_or_none(entry, "turn")), _error(entry))
+
+    def _take_lost_lines(self, entry: Entry) -> None:
+        self._lost_lines += int(number(entry, "lines"))
+
+    def _take_row(self, entry: Entry) -> None:
+        rows = _ROWS[entry["event"]]
         values: dict[str, object] = {n: _value(entry, path) for n, path in rows.fields.items()}
         key = tuple(
             without_numbers(str(value)) if name == rows.loose else value
@@ -158,16 +177,6 @@ class Tally:
         self._counts[rows.name][key] += 1
         self._seconds[rows.name, *key] += seconds
         self._last[rows.name, *key] = values
-
-    def _take_start(self, key: tuple[object, ...], requested: str, route: str) -> None:
-        self._steps.begin(key)
-        if requested != route:
-            self._elsewhere[requested, route] += 1
-
-    def _take_end(self, key: tuple[object, ...], route: str, error: str | None) -> None:
-        self._steps.end(key, error)
-        if error is None:
-            self._answered[route] += 1
 
     def told(self) -> dict[str, Any]:
         """Return what was counted, as plain data."""

@@ -13,7 +13,7 @@ from typing import Self
 
 from ...provider.catalog.provider import Provider
 from ...provider.classify.exception import classify_exception
-from ...provider.error import ConfigError, ProviderError
+from ...provider.error import ProviderError
 from ...provider.failure import Failure, FailureKind
 from ...provider.route import Route
 from ..argument import checked_deadline
@@ -22,7 +22,6 @@ from ..clock import Clock, SystemClock
 from ..deadline import Deadline
 from ..error import StepFailed
 from ..event import Listener
-from ..journal.journal import VARIABLE as JOURNAL_VARIABLE
 from ..journal.journal import Journal
 from ..plan.active_plan import ActivePlan
 from ..plan.config import FallbackConfig
@@ -118,7 +117,7 @@ class Sidestep:
         """
         environ = os.environ if environ is None else environ
         if journal is None:
-            journal = _journal_from_env(environ, clock)
+            journal = Journal.from_env(environ, clock=clock)
         return cls(
             PlanWatcher(environ), policy=policy, clock=clock, rng=rng, on_event=on_event,
             classify=classify, journal=journal,
@@ -269,14 +268,3 @@ class Sidestep:
         except Exception:  # noqa: BLE001 - it is logged
             log_raised(f"`classify` raised on {type(exc).__name__}")
             return None
-
-
-def _journal_from_env(environ: Mapping[str, str], clock: Clock | None) -> Journal | None:
-    path = environ.get(JOURNAL_VARIABLE, "").strip()
-    if not path:
-        return None
-    try:
-        return Journal(os.path.expanduser(path), clock=clock, environ=environ)
-    except ConfigError as error:
-        _logger.error("%s is ignored: %s", JOURNAL_VARIABLE, error)  # noqa: TRY400 - the message says all
-        return None

@@ -19,14 +19,14 @@ import httpx
 
 import sidestep.session.turn.session  # imported once for all forks
 from sidestep.session.command import main as cli
-from sidestep.session.command import turn as console
+from sidestep.session.command import run as console
 
 ROUTE = "anthropic/claude-sonnet-5"
 
 
 def _killed_at(number: int) -> None:
     """Have this process killed where it comes to point *number*, from 1."""
-    connect, passed, tell = sqlite3.connect, count(1), console._Output.__call__
+    connect, passed, tell = sqlite3.connect, count(1), console.Output.__call__
 
     def point(*_statement: str) -> None:
         if next(passed) == number:
@@ -37,12 +37,12 @@ def _killed_at(number: int) -> None:
         connection.set_trace_callback(point)
         return connection
 
-    def told(output: console._Output, event: sidestep.Event) -> None:
+    def told(output: console.Output, event: sidestep.Event) -> None:
         point()
         tell(output, event)
 
     sqlite3.connect = watched  # type: ignore[assignment]
-    console._Output.__call__ = told  # type: ignore[method-assign, assignment]
+    console.Output.__call__ = told  # type: ignore[method-assign, assignment]
 
 
 def _run(folder: Path, prompt: str, *options: str) -> None:

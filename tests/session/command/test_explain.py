@@ -12,7 +12,7 @@ import pytest
 
 from sidestep import ConfigError, Route
 from sidestep.provider.recording.recorded_answer import Recorded
-from sidestep.session.command.explain import explain
+from sidestep.session.command.explain import explain_answer as explain
 
 CAPTURES = sorted((Path(__file__).parents[3] / "fixtures" / "captures").glob("*.json"))
 STAGES = {"in_stream": "stream", "end": "end"}

@@ -10,8 +10,10 @@ import pytest
 from rich.console import Console
 
 from sidestep import AttemptFailed, ConfigError, Failure, Route
-from sidestep.session.drill.drill import Drill, PlayedTurn, list_drills, play
-from sidestep.session.drill.judge import judge, report
+from sidestep.session.drill.drill import Drill, list_drills
+from sidestep.session.drill.judge import judge
+from sidestep.session.drill.play import PlayedTurn, play
+from sidestep.session.drill.report import report
 from sidestep.session.drill.timeline import draw
 from sidestep.session.plan.limits import Limits
 from sidestep.session.step import recovery as engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sidestep import CandidateSkipped, Route, TurnEnded
-from sidestep.session.command.turn import Printer
+from sidestep.session.command.printer import Printer
 
 A, B, C = Route("openrouter/a"), Route("anthropic/b"), Route("zai/glm-5")
 LONG = "about {} tokens do not fit into its 8000"

@@ -1,23 +1,16 @@
-"""One turn in a terminal: the answer to stdout, what befell it to stderr."""
+"""What a turn in a terminal prints: the answer to stdout, notices to stderr."""
 
 from __future__ import annotations
 
-import difflib
 import json
-import logging
-import re
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import click
 
-from ...provider.client.client import Client
 from ...provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from ...provider.error import ConfigError, ProviderError
 from ...provider.secret import masked
-from ..error import StepFailed, StoreError
 from ..event import (
     AttemptFailed,
     AttemptStarted,
@@ -38,146 +31,22 @@ from ..event import (
     to_json,
 )
 from ..skip_reason import PASSING, without_numbers
-from ..step.middleware import Sidestep
-from ..turn.compaction import Summary
-from ..turn.session import Session
-from . import signals as interrupt
-from .run_setup import Desk
+from .terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from ...provider.conversation import Output
-    from ..cost.budget import Budget
-    from ..event import Event, Listener
+    from ..event import Event
 
 _BRIEF = 60
 """Characters of a tool's arguments that a notice shows."""
-# The control characters of ASCII and Latin-1, but for the tab and the ends of lines.
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
-def take_turn(
-    prompt: str,
-    asked: str,
-    environ: Mapping[str, str],
-    *,
-    system: str | None = None,
-    max_output_tokens: int | None = None,
-    deadline: float | None = None,
-    budget: Budget | None = None,
-    session_budget: Budget | None = None,
-    desk: Desk | None = None,
-    is_streamed: bool = True,
-    is_json: bool = False,
-    journal: Path | None = None,
-) -> int:
-    """Answer *prompt*, and return the exit status.
-
-    Raises:
-        ConfigError: The providers in the environment are wrong, or the workspace, the file of
-            the session, the journal or stdout cannot be used; or a budget limits money, and
-            nothing knows prices.
-        click.UsageError: *asked* is neither a route nor the name of a chain, or its provider is
-            not known.
-        KeyboardInterrupt: The person pressed Ctrl-C; the connection is closed.
-    """
-    _log_to_stderr()
-    if sys.stdout is None:
-        raise ConfigError("stdout is closed, so that nobody would get the answer: leave it open")
-    middleware = Sidestep.from_env(environ, journal=journal)
-    providers = middleware.providers
-    try:
-        route = middleware.requested(asked)
-    except ValueError as error:
-        raise click.UsageError(f"--model: {error}") from None
-    if route.provider not in providers:
-        close = difflib.get_close_matches(route.provider, providers, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise click.UsageError(
-            f"{route.provider!r} is no provider that sidestep knows{hint}: take one of "
-            f"{', '.join(sorted(providers))}, or add it to SIDESTEP_PROVIDERS"
-        )
-
-    printer = _print_json if is_json else Printer(is_streamed=is_streamed)
-    desk = Desk() if desk is None else desk
-    tools = desk.tools(environ, providers)
-
-    async def turn() -> None:
-        output = _Output(printer)
-        async with (
-            desk.open_store() as store,
-            Client(providers=providers, environ=environ) as client,
-        ):
-            session = Session(
-                asked,
-                middleware=middleware,
-                client=client,
-                system=system or desk.instructions,
-                tools=tools,
-                store=store,
-                max_output_tokens=max_output_tokens,
-                budget=budget,
-                session_budget=session_budget,
-                compact=Summary(),
-                on_event=output,
-            )
-            with output.scope:
-                await session.turn(prompt, deadline=deadline)
-        if output.error is not None:
-            raise output.error
-
-    try:
-        interrupt.run(turn)
-    except (ProviderError, StepFailed, StoreError, TimeoutError) as error:
-        if not is_json:
-            click.echo(f"Error: {printable(masked(_told(error)))}", err=True)
-        return 1
-    return 0
-
-
-class _Output:
-    """Where a turn's events go; it ends the turn once nothing can be written any more.
-
-    An answer that nobody can read must not go on being paid for.
-    """
-
-    def __init__(self, printer: Listener) -> None:
-        self._printer = printer
-        self.scope = anyio.CancelScope()
-        self.error: OSError | None = None
-
-    def __call__(self, event: Event) -> None:
-        if self.error is not None:
-            return
-        try:
-            self._printer(event)
-        except OSError as error:
-            self.error = error
-            self.scope.cancel()
-
-
-def _told(error: Exception) -> str:
-    return "\n".join([str(error), *getattr(error, "__notes__", ())])
-
-
-def _log_to_stderr() -> None:
-    """Show what the library would log: above all a configuration that is ignored."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    handler.addFilter(lambda record: not record.getMessage().startswith("[model-fallback]"))
-    logging.getLogger("sidestep").addHandler(handler)
-
-
-def _print_json(event: Event) -> None:
+def print_json(event: Event) -> None:
+    """Print *event* as a line of JSON."""
     sys.stdout.write(json.dumps(to_json(event), ensure_ascii=False) + "\n")
     sys.stdout.flush()
-
-
-def printable(text: str) -> str:
-    """Return *text* without what would steer a terminal; providers and models write it."""
-    return _CONTROL.sub("�", text)
 
 
 def _brief(arguments: Mapping[str, Any]) -> str:

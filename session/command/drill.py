@@ -1,0 +1,71 @@
+"""``sidestep drill``: rehearse an outage, draw it, and judge it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+
+from ..drill.drill import DEFAULT, Drill, list_drills
+from ..drill.judge import judge
+from ..drill.play import TIME_SCALE, play
+from ..drill.report import report
+from ..drill.timeline import draw, listing
+from . import signals
+from .exit_code import ExitCode
+from .option import Seconds, as_json
+from .terminal import terminal
+
+
+@click.command(
+    help="""
+    Rehearse an outage against a stub, without a key and without a network.
+
+    NAME is one of --list, by default primary-503; FILE is a drill of your own, as TOML or JSON.
+    """,
+)
+@click.argument("name", required=False, metavar="[NAME|FILE]")
+@click.option("--list", "is_list", is_flag=True, help="List the drills that come with sidestep.")
+@click.option("--all", "is_all", is_flag=True, help="Play every one of them.")
+@click.option(
+    "--time-scale",
+    type=Seconds(min=0, min_open=True, max=10),
+    help="Real seconds that a second of the drill takes; 1 is the real pace.  [default: 0.02]",
+)
+@as_json
+def drill(
+    name: str | None, *, is_list: bool, is_all: bool, time_scale: float | None, is_json: bool
+) -> int:
+    if is_list:
+        _show_list(list_drills(), is_json=is_json)
+        return ExitCode.DONE
+    if is_all and name is not None:
+        raise click.UsageError(f"--all plays every drill: leave {name!r} out, or leave --all out")
+    drills = list_drills() if is_all else [Drill.find(name or DEFAULT)]
+    passed = [_play(each, time_scale or TIME_SCALE, is_json=is_json) for each in drills]
+    if is_all and not is_json:
+        click.echo(f"{sum(passed)} of {len(passed)} drills passed")
+    return ExitCode.DONE if all(passed) else ExitCode.FAILED
+
+
+def _show_list(drills: Sequence[Drill], *, is_json: bool) -> None:
+    if not is_json:
+        terminal().print(listing(drills))
+        return
+    for each in drills:
+        click.echo(json.dumps({"drill": each.name, "title": each.file.title}))
+
+
+def _play(each: Drill, time_scale: float, *, is_json: bool) -> bool:
+    """Play a drill and print its outcome; return whether it passed."""
+    for warning in each.warnings:
+        click.echo(f"{each.name}: {warning}", err=True)
+    turns = signals.run(lambda: play(each, time_scale=time_scale))
+    complaints = judge(each, turns)
+    if is_json:
+        click.echo(json.dumps(report(each, turns, complaints), ensure_ascii=False))
+    else:
+        draw(terminal(), each, turns, complaints)
+        click.echo()
+    return not complaints

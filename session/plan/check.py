@@ -1,0 +1,123 @@
+"""What the configuration in the environment means, as plain data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...provider.error import ConfigError
+from ...provider.route import Route
+from ...provider.secret import masked
+from .check_warnings import environment_warnings, plan_warnings
+from .hint import HintPlan
+from .load import load_plan, providers_of
+from .plan import RouteOptions
+from .sibling_map import reachable
+from .source import HINT_VARIABLE, NUMBERED, RULES_VARIABLE, VARIABLE, find_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .config_warning import ConfigWarning
+    from .plan import Plan
+
+VARIABLES = (VARIABLE, RULES_VARIABLE, HINT_VARIABLE, NUMBERED)
+
+_ANY_ROUTE = "PROVIDER/MODEL"
+"""What a step asks for whose model a hint takes, while nobody has said which."""
+
+
+def inspect(
+    environ: Mapping[str, str],
+    model: str | None = None,
+    *,
+    further: Iterable[ConfigWarning] = (),
+) -> dict[str, Any]:
+    """Return what the configuration in *environ* means, as plain data.
+
+    Args:
+        model: Explain only the chain from this route, or of this name; None: every one.
+        further: What else is wrong with the environment.
+    """
+    source = _source(environ)
+    found: dict[str, Any] = {
+        "source": source,
+        "state": "none",
+        "error": None,
+        "settings": None,
+        "chains": [],
+        "warnings": [],
+    }
+    try:
+        plan = load_plan(environ)
+        providers = providers_of(plan, environ)
+    except ConfigError as error:
+        return found | {"state": "wrong", "error": str(error)}
+    try:
+        courses = {name: _course(plan, name) for name in _names(plan, model)}
+    except ConfigError as error:
+        return found | {"state": "wrong", "error": f"{source}: {error}"}
+    except ValueError as error:
+        return found | {"state": "wrong", "error": masked(f"--model: {error}")}
+    warnings = [
+        *(plan.warnings if plan else ()),
+        *environment_warnings(environ),
+        *further,
+        *plan_warnings(plan, courses, providers, environ),
+    ]
+    return found | {
+        "state": _state(plan),
+        "settings": None if plan is None else _settings(plan),
+        "chains": [_chain(name, course) for name, course in courses.items()],
+        "warnings": [
+            {"code": each.code, "message": each.message, "cure": each.cure} for each in warnings
+        ],
+    }
+
+
+def _state(plan: Plan | None) -> str:
+    if plan is None:
+        return "none"
+    return "on" if plan.config.max_fallback_attempts or plan.chains else "off"
+
+
+def _source(environ: Mapping[str, str]) -> str | None:
+    """Return what is read, or else what is there and says nothing."""
+    sources = find_sources(environ)
+    if sources:
+        return sources[0].name
+    return next((name for name in VARIABLES if name in environ), None)
+
+
+def _names(plan: Plan | None, asked: str | None) -> list[str]:
+    if asked is not None:
+        return [asked]
+    if plan is None:
+        return []
+    if isinstance(plan, HintPlan) and plan.inherits:
+        return [_ANY_ROUTE]
+    if plan.chains:
+        return [name for name, chain in plan.chains.items() if chain]
+    return list(plan.config.fallback_models_by_model)
+
+
+def _course(plan: Plan | None, name: str) -> RouteOptions:
+    return RouteOptions(requested=Route(name)) if plan is None else plan.options_for(name)
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    """Return the settings; a plan of chains has no map."""
+    hidden = {"providers"} | ({"fallback_models_by_model"} if plan.chains else set())
+    return plan.config.model_dump(mode="json", by_alias=True, exclude=hidden)
+
+
+def _chain(name: str, course: RouteOptions) -> dict[str, Any]:
+    """Explain where steps that ask for *name* go."""
+    route = course.requested
+    walk = [route, *reachable(route, course.siblings)]
+    return {
+        "route": name,
+        "siblings": list(course.siblings.get(route, ())),
+        "walk": walk,
+        "is_cycle": any(route in course.siblings.get(other, ()) for other in walk),
+        "unfit": {str(each): why for each, why in course.unfit.items()},
+    }

@@ -1,0 +1,135 @@
+"""What `check` warns of: what in a configuration cannot work, or does nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
+from ...provider.route import Route
+from ...provider.secret import Secret
+from .config_warning import ConfigWarning
+from .hint import HintPlan
+from .plan import HINT
+from .sibling_map import reachable
+from .source import COORDINATOR_VARIABLE, VARIABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from ...provider.catalog.provider import Provider
+    from .config import FallbackConfig
+    from .plan import Plan, RouteOptions
+
+
+def plan_warnings(
+    plan: Plan | None,
+    courses: Mapping[str, RouteOptions],
+    providers: Mapping[str, Provider],
+    environ: Mapping[str, str],
+) -> Iterator[ConfigWarning]:
+    """Warn of what cannot work in *plan* and on *courses*, beside what was seen at its loading."""
+    if plan is not None and not plan.chains:
+        yield from _config_warnings(plan.config)
+    yield from _course_warnings(courses, plan)
+    yield from _inherited_warnings(courses, plan)
+    yield from _provider_warnings(courses.values(), providers, plan, environ)
+
+
+def environment_warnings(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
+    """Warn of variables that are not read."""
+    if VARIABLE in environ and COORDINATOR_VARIABLE in environ:
+        message = f"{VARIABLE} and {COORDINATOR_VARIABLE} are both set"
+        yield ConfigWarning("C014", message, f"only {VARIABLE} is read; remove one of the two")
+
+
+def _config_warnings(config: FallbackConfig) -> Iterator[ConfigWarning]:
+    if config.max_fallback_attempts == 0:
+        message = "`maxFallbackAttempts` is 0, which switches the whole feature off"
+        yield ConfigWarning("C010", message, "write 1 or more, or leave it out for 2")
+    if config.cooldown_seconds == 0:
+        message = "`cooldownSeconds` is 0, so that every step starts on the route that failed"
+        yield ConfigWarning("C011", message, "write 1 or more, or leave it out for 60")
+    if config.cooldown_seconds > config.max_cooldown_seconds:
+        message = (
+            f"`cooldownSeconds` is {config.cooldown_seconds}, over `maxCooldownSeconds`, "
+            f"{config.max_cooldown_seconds}"
+        )
+        yield ConfigWarning("C012", message, "raise the second, or lower the first")
+    for status in config.fallback_on_errors:
+        if not 400 <= status <= 599:
+            message = f"`fallbackOnErrors` lists {status}, which no failure has"
+            yield ConfigWarning("C013", message, "list statuses from 400 to 599")
+
+
+def _course_warnings(
+    courses: Mapping[str, RouteOptions], plan: Plan | None
+) -> Iterator[ConfigWarning]:
+    """Warn of what a chain can never do."""
+    for name, course in courses.items():
+        route = course.requested
+        walk = [route, *reachable(route, course.siblings)]
+        if len(walk) == 1 and not (plan and plan.chains):
+            message = f"{str(route)!r} has no sibling"
+            yield ConfigWarning("C017", message, "map it in `fallbackModelsByModel`")
+        if plan is None or isinstance(plan, HintPlan):
+            continue
+        if 0 < course.swaps < len(walk) - 1:
+            message = (
+                f"{name!r} has {len(walk) - 1} routes to move to, and a step makes at most "
+                f"{course.swaps} swaps, so that it may not reach {str(walk[-1])!r}"
+            )
+            yield ConfigWarning(
+                "C018", message, "raise `maxFallbackAttempts`, or shorten the chain"
+            )
+        back = next((other for other in walk[2:] if route in course.siblings.get(other, ())), None)
+        if back is not None:
+            message = f"{str(back)!r} leads back to {str(route)!r}, over {len(walk)} routes"
+            yield ConfigWarning("C019", message, "leave it out, unless a step is to come back")
+
+
+def _inherited_warnings(
+    courses: Mapping[str, RouteOptions], plan: Plan | None
+) -> Iterator[ConfigWarning]:
+    """Warn of elements whose model is the step's: it has none, or one that is named otherwise."""
+    if not isinstance(plan, HintPlan) or not plan.inherits:
+        return
+    spelled = {entry.route for chain in plan.chains.values() for entry in chain}
+    for name, course in courses.items():
+        if name == HINT:
+            yield from (each for each in plan.follow(None).warnings if each not in plan.warnings)
+            continue
+        if "/" not in (model := Route(name).model):
+            continue
+        for route in (course.requested, *reachable(course.requested, course.siblings)):
+            is_inherited = route.model == model and route not in spelled
+            if is_inherited and route.provider != Route(name).provider:
+                message = f"{str(route)!r} has the name that {Route(name).provider!r} gives a model"
+                cure = f'write the element as "{route.provider}:model", unless it has that name too'
+                yield ConfigWarning("C089", message, cure)
+
+
+def _provider_warnings(
+    courses: Iterable[RouteOptions],
+    providers: Mapping[str, Provider],
+    plan: Plan | None,
+    environ: Mapping[str, str],
+) -> Iterator[ConfigWarning]:
+    named = dict.fromkeys(
+        each
+        for course in courses
+        for each in (course.requested, *reachable(course.requested, course.siblings))
+    )
+    for name in dict.fromkeys(route.provider for route in named):
+        provider = providers.get(name)
+        if provider is None:
+            message = f"{name!r} is no provider that sidestep's own client knows"
+            cure = f"add it to {PROVIDERS_VARIABLE}, unless your agent makes the calls itself"
+            yield ConfigWarning("C015", message, cure)
+            continue
+        key = environ.get(provider.api_key_env, "") if provider.api_key_env else None
+        if key == "" and not (plan and name in plan.providers):  # numbered ones say it themselves
+            message = f"{provider.api_key_env} is not set, so that {name!r} cannot be asked"
+            yield ConfigWarning("C016", message, "set it, unless your agent has the key elsewhere")
+        elif key and not Secret(key).is_sendable:
+            message = f"{provider.api_key_env} holds characters that no key has"
+            yield ConfigWarning("C016", message, f"set it to a key of {name}")
