@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import traceback
 
+from ..provider.log import logger
 from ..provider.secret import masked
-
-_logger = logging.getLogger("sidestep")
 
 
 def log_raised(told: str) -> None:
@@ -15,4 +13,4 @@ def log_raised(told: str) -> None:
 
     The traceback is text, since an exception's own words would be printed as they are.
     """
-    _logger.error("%s", masked(f"{told}\n{traceback.format_exc().rstrip()}"), stacklevel=2)
+    logger.error("%s", masked(f"{told}\n{traceback.format_exc().rstrip()}"), stacklevel=2)
