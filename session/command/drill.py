@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 
 import click
 
 from ..drill.drill import DEFAULT, Drill, list_drills
 from ..drill.judge import judge
+from ..drill.live_timeline import LiveTimeline
 from ..drill.play import TIME_SCALE, play
+from ..drill.played_turn import PlayedTurn
 from ..drill.report import report
 from ..drill.timeline import draw, listing
 from . import signals
@@ -61,7 +64,7 @@ def _play(each: Drill, time_scale: float, *, is_json: bool) -> bool:
     """Play a drill and print its outcome; return whether it passed."""
     for warning in each.warnings:
         click.echo(f"{each.name}: {warning}", err=True)
-    turns = signals.run(lambda: play(each, time_scale=time_scale))
+    turns = _played(each, time_scale, is_json=is_json)
     complaints = judge(each, turns)
     if is_json:
         click.echo(json.dumps(report(each, turns, complaints), ensure_ascii=False))
@@ -69,3 +72,12 @@ def _play(each: Drill, time_scale: float, *, is_json: bool) -> bool:
         draw(terminal(), each, turns, complaints)
         click.echo()
     return not complaints
+
+
+def _played(each: Drill, time_scale: float, *, is_json: bool) -> list[PlayedTurn]:
+    """Play a drill; a person at a terminal sees its timeline grow."""
+    console = terminal()
+    if is_json or not (sys.stdout.isatty() and console.is_terminal):
+        return signals.run(lambda: play(each, time_scale=time_scale))
+    with LiveTimeline(console, each, time_scale=time_scale) as timeline:
+        return signals.run(lambda: play(each, time_scale=time_scale, on_change=timeline))

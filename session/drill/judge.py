@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..event import Event
     from .drill import Drill
     from .drill_file import Expectation
-    from .play import PlayedTurn
+    from .played_turn import PlayedTurn
 
 _DELTAS = (TextDelta, ReasoningDelta, ToolCallStarted, ToolCallEnded)
 

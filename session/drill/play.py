@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -18,14 +18,14 @@ from ..plan.source import VARIABLE
 from ..step.middleware import Sidestep
 from ..tool.tool import Tool, ToolResult
 from ..turn.session import Session
+from .played_turn import PlayedTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from ...provider.stub.received import Received
     from ..event import Event
     from .drill import Drill
-    from .drill_file import DrilledTool, DrilledTurn, Expectation
+    from .drill_file import DrilledTool
 
 TIME_SCALE = 0.02
 """Real seconds that a second of the drill takes, unless told otherwise."""
@@ -47,83 +47,108 @@ class ScaledClock:
         await anyio.sleep(seconds * self.scale)
 
 
-class _Rehearsed(Tool):
-    """A tool that says what the drill's file says, whatever it is asked for."""
+class RehearsedTool(Tool):
+    """A tool that returns what the drill's file says, whatever its arguments are."""
 
-    def __init__(self, name: str, told: DrilledTool, clock: ScaledClock) -> None:
-        super().__init__(self._say, name=name, description=f"The tool {name}.")
-        self._told = told
+    def __init__(self, name: str, tool: DrilledTool, clock: ScaledClock) -> None:
+        super().__init__(self._output, name=name, description=f"The tool {name}.")
+        self._tool = tool
         self._clock = clock
 
-    async def _say(self) -> str:
-        await self._clock.sleep(self._told.seconds)
-        return self._told.output
+    async def _output(self) -> str:
+        await self._clock.sleep(self._tool.seconds)
+        return self._tool.output
 
     async def run(self, input: Mapping[str, Any]) -> ToolResult:  # noqa: A002 - as ToolCall has it
         return await super().run({})
 
 
-@dataclass(slots=True)
-class PlayedTurn:
-    """What a turn came to; instants are in the drill's own seconds."""
-
-    prompt: str
-    pause: float
-    expect: Expectation | None
-    started_at: float
-    ended_at: float = 0.0
-    events: list[tuple[float, Event]] = field(default_factory=list)
-    requests: list[Received] = field(default_factory=list)
-    error: Exception | None = None
-
-
-async def play(drill: Drill, *, time_scale: float = TIME_SCALE) -> list[PlayedTurn]:
+async def play(
+    drill: Drill,
+    *,
+    time_scale: float = TIME_SCALE,
+    on_change: Callable[[Sequence[PlayedTurn]], None] = lambda _turns: None,
+) -> list[PlayedTurn]:
     """Play *drill* against a stub of its own, and return what happened in each turn.
 
     Args:
         time_scale: Real seconds that a second of the drill takes; 1 is the real pace.
+        on_change: Called with the turns so far, whenever something has happened in the last one.
     """
     clock = ScaledClock(time_scale)
+    turns: list[PlayedTurn] = []
     async with Stub(drill.scenario, strict=drill.file.strict, timer=clock.time) as stub:
-        environ = _environ(drill, stub, time_scale)
+        environ = environ_of(drill, stub, time_scale=time_scale)
         # Seeded, so that the same drill waits as long every time.
         rng = random.Random(0)  # noqa: S311 - jitter keeps no secret
         middleware = Sidestep.from_env(environ, clock=clock, rng=rng)
-        # Made here, since it takes as long as several of the drill's seconds, and without the
+        # Made here, because it takes as long as several of the drill's seconds, and without the
         # proxies of the environment, which cannot reach the stub.
         async with httpx.AsyncClient(timeout=None, trust_env=False) as http:  # noqa: S113
             client = Client(http=http, providers=middleware.providers, environ=environ)
-            session = Session(
-                drill.file.route,
-                middleware=middleware,
-                client=client,
-                tools=[_Rehearsed(name, told, clock) for name, told in drill.file.tools.items()],
-                reasoning=drill.file.reasoning,
-                eager=drill.file.eager,
-            )
-            return [await _play(turn, session, stub, clock) for turn in drill.file.turns]
+            session = _session(drill, middleware, client, clock)
+            for turn in drill.file.turns:
+                due_at = clock.time() + turn.pause
+                turns.append(PlayedTurn(turn.prompt, turn.pause, turn.expect, due_at))
+                await _play(turns[-1], session, stub, clock, lambda: on_change(turns))
+    return turns
 
 
-async def _play(turn: DrilledTurn, session: Session, stub: Stub, clock: ScaledClock) -> PlayedTurn:
-    await clock.sleep(turn.pause)
-    played = PlayedTurn(turn.prompt, turn.pause, turn.expect, clock.time())
+def _session(drill: Drill, middleware: Sidestep, client: Client, clock: ScaledClock) -> Session:
+    return Session(
+        drill.file.route,
+        middleware=middleware,
+        client=client,
+        tools=[RehearsedTool(name, tool, clock) for name, tool in drill.file.tools.items()],
+        reasoning=drill.file.reasoning,
+        eager=drill.file.eager,
+    )
+
+
+async def _play(
+    turn: PlayedTurn,
+    session: Session,
+    stub: Stub,
+    clock: ScaledClock,
+    on_change: Callable[[], None],
+) -> None:
     seen = len(stub.requests)
-    session.on_event = lambda event: played.events.append((clock.time(), event))
-    try:
-        await session.turn(turn.prompt)
-    except Exception as error:  # noqa: BLE001 - whatever ends a turn is judged
-        played.error = error
-    played.ended_at = clock.time()
-    played.requests = stub.requests[seen:]
-    with anyio.move_on_after(1):
-        # A closed connection reaches the stub a moment after it was closed.
-        for received in played.requests:
-            await received.over.wait()
-    return played
+
+    def note(event: Event) -> None:
+        turn.events.append((clock.time(), event))
+        turn.requests = stub.requests[seen:]
+        on_change()
+
+    session.on_event = note
+    on_change()
+    await clock.sleep(turn.pause)
+    turn.started_at = clock.time()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_note_ends, stub, seen, turn.answered_at, clock)
+        try:
+            await session.turn(turn.prompt)
+        except Exception as error:  # noqa: BLE001 - whatever ends a turn is judged
+            turn.error = error
+        turn.ended_at = clock.time()
+        turn.requests = stub.requests[seen:]
+        with anyio.move_on_after(1):
+            # A closed connection reaches the stub a moment after it was closed.
+            for received in turn.requests:
+                await received.over.wait()
+        tasks.cancel_scope.cancel()
+    on_change()
 
 
-def _environ(drill: Drill, stub: Stub, time_scale: float) -> dict[str, str]:
-    """Set the variables as a coordinator would."""
+async def _note_ends(stub: Stub, seen: int, ends: list[float], clock: ScaledClock) -> None:
+    """Note when each answer after the first *seen* is over; a turn sends one at a time."""
+    while True:
+        received = await stub.wait_for(seen + len(ends) + 1)
+        await received.over.wait()
+        ends.append(clock.time())
+
+
+def environ_of(drill: Drill, stub: Stub, *, time_scale: float = 1.0) -> dict[str, str]:
+    """Return the variables that a coordinator would set for *drill*, played by *stub*."""
     deadlines = drill.file.timeouts.model_dump(by_alias=True, exclude_none=True)
     timeouts = {name: seconds * time_scale for name, seconds in deadlines.items()}
     providers = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from ..event import Event
     from .drill import Drill
-    from .play import PlayedTurn
+    from .played_turn import PlayedTurn
 
 
 def report(drill: Drill, turns: Sequence[PlayedTurn], complaints: Sequence[str]) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def report(drill: Drill, turns: Sequence[PlayedTurn], complaints: Sequence[str])
         "why": "; ".join(complaints),
         "turns": [
             {
-                "seconds": round(turn.ended_at - turn.started_at, 3),
+                "seconds": round(turn.seconds, 3),
                 "text": shown(event for _at, event in turn.events),
                 "steps": list(_steps(event for _at, event in turn.events)),
             }

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ...provider.route import Route
     from .drill import Drill
-    from .play import PlayedTurn
+    from .played_turn import PlayedTurn
 
 _ASCII = str.maketrans(
     {"✗": "x", "✓": "+", "·": ".", "↳": ">", "░": "#", "│": "|", "─": "-", "▫": "="}
@@ -102,6 +102,12 @@ def draw(
         console.print(_plain(line) if is_plain else line, soft_wrap=True)
 
 
+def chart(console: Console, drill: Drill, turns: Sequence[PlayedTurn]) -> list[Text]:
+    """Return the name of the drill and the timeline of *turns*, the last of which may go on."""
+    lines = _head(console.width, drill, turns)
+    return [_plain(line) for line in lines] if console.options.ascii_only else list(lines)
+
+
 def _plain(line: Text) -> Text:
     return Text(line.plain.translate(_ASCII).encode("ascii", "replace").decode())
 
@@ -109,11 +115,7 @@ def _plain(line: Text) -> Text:
 def _lines(
     width: int, drill: Drill, turns: Sequence[PlayedTurn], complaints: Sequence[str]
 ) -> Iterator[Text]:
-    yield Text.assemble((drill.name, "bold"), "  ", drill.file.title)
-    yield Text()
-    yield from _chart(width, turns)
-    has_tools = any(isinstance(event, ToolRunStarted) for turn in turns for _, event in turn.events)
-    yield Text(_LEGEND + (_TOOLS if has_tools else ""), style="dim")
+    yield from _head(width, drill, turns)
     for number, turn in enumerate(turns, 1):
         yield Text()
         yield from _told(number, turn)
@@ -123,6 +125,14 @@ def _lines(
         yield Text.assemble(("passed", "bold green"), f"  {count} requests, all as expected")
     for complaint in complaints:
         yield Text.assemble(("failed", "bold red"), f"  {complaint}")
+
+
+def _head(width: int, drill: Drill, turns: Sequence[PlayedTurn]) -> Iterator[Text]:
+    yield Text.assemble((drill.name, "bold"), "  ", drill.file.title)
+    yield Text()
+    yield from _chart(width, turns)
+    has_tools = any(isinstance(event, ToolRunStarted) for turn in turns for _, event in turn.events)
+    yield Text(_LEGEND + (_TOOLS if has_tools else ""), style="dim")
 
 
 def _chart(width: int, turns: Sequence[PlayedTurn]) -> Iterator[Text]:
@@ -164,7 +174,7 @@ def _drawn(tracks: _Tracks, turns: Sequence[PlayedTurn]) -> _Tracks:
         tracks.divide()
         tracks.label(f"turn {number}")
         _draw_turn(tracks, turn)
-        tracks.close(turn.ended_at)
+        tracks.close(turn.started_at if turn.ended_at is None else turn.ended_at)
     return tracks
 
 
@@ -187,7 +197,7 @@ def _draw_turn(tracks: _Tracks, turn: PlayedTurn) -> None:
             case ProbeStarted():
                 arrow += "?"
             case AttemptFailed():
-                silence = "─" * tracks.columns(event.seconds - 1)
+                silence = "─" * tracks.columns(turn.silence(at, event.seconds) - 1)
                 tracks.mark(event.route, f"{arrow}{silence}✗", at)
                 arrow = ""
             case Waiting():
@@ -201,9 +211,8 @@ def _draw_turn(tracks: _Tracks, turn: PlayedTurn) -> None:
 
 
 def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
-    seconds = turn.ended_at - turn.started_at
     yield Text.assemble(
-        (f"turn {number}", "bold"), f"  {turn.prompt}", (f"  {seconds:.1f} s", "dim")
+        (f"turn {number}", "bold"), f"  {turn.prompt}", (f"  {turn.seconds:.1f} s", "dim")
     )
     for line in _failures(turn):
         yield Text.assemble("  ", ("✗", "bold red"), f" {line}")

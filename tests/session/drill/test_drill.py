@@ -12,7 +12,8 @@ from rich.console import Console
 from sidestep import AttemptFailed, ConfigError, Failure, Route
 from sidestep.session.drill.drill import Drill, list_drills
 from sidestep.session.drill.judge import judge
-from sidestep.session.drill.play import PlayedTurn, play
+from sidestep.session.drill.play import play
+from sidestep.session.drill.played_turn import PlayedTurn
 from sidestep.session.drill.report import report
 from sidestep.session.drill.timeline import draw
 from sidestep.session.plan.limits import Limits
