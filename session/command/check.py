@@ -60,10 +60,16 @@ def _check_environment(model: str | None, *, is_json: bool) -> int:
         click.echo(masked(json.dumps(found, ensure_ascii=False)))
     elif not found["error"]:
         show(terminal(), found)
-    if not found["error"]:
+    return _complain(found)
+
+
+def _complain(found: Mapping[str, Any]) -> int:
+    """Print what is wrong with all of it, if anything is; return the exit status."""
+    problem = found["error"] or found["stuck"]
+    if not problem:
         return ExitCode.DONE
-    click.echo(f"Error: {found['error']}", err=True)
-    return ExitCode.USAGE
+    click.echo(masked(f"Error: {problem}"), err=True)
+    return ExitCode.USAGE if found["error"] else ExitCode.FAILED
 
 
 def inspect(environ: Mapping[str, str], model: str | None = None) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from ...provider.secret import masked
 from .check_warnings import environment_warnings, plan_warnings
 from .hint import HintPlan
 from .load import load_plan, providers_of
+from .needs import Needs
 from .plan import RouteOptions
 from .sibling_map import reachable
 from .source import HINT_VARIABLE, NUMBERED, RULES_VARIABLE, VARIABLE, find_sources
@@ -34,6 +35,8 @@ def inspect(
 ) -> dict[str, Any]:
     """Return what the configuration in *environ* means, as plain data.
 
+    ``error`` says why it cannot be used, ``stuck`` why no step can move with it.
+
     Args:
         model: Explain only the chain from this route, or of this name; None: every one.
         further: What else is wrong with the environment.
@@ -43,6 +46,7 @@ def inspect(
         "source": source,
         "state": "none",
         "error": None,
+        "stuck": None,
         "settings": None,
         "chains": [],
         "warnings": [],
@@ -66,6 +70,7 @@ def inspect(
     ]
     return found | {
         "state": _state(plan),
+        "stuck": None if plan is None else _why_stuck(plan),
         "settings": None if plan is None else _settings(plan),
         "chains": [_chain(name, course) for name, course in courses.items()],
         "warnings": [
@@ -78,6 +83,34 @@ def _state(plan: Plan | None) -> str:
     if plan is None:
         return "none"
     return "on" if plan.config.max_fallback_attempts or plan.chains else "off"
+
+
+def _why_stuck(plan: Plan) -> str | None:
+    """Return why no step can move along the map of *plan*.
+
+    None: one can, or the map is switched off on purpose, or there is none.
+    """
+    if plan.source != VARIABLE or not plan.config.max_fallback_attempts:
+        return None
+    siblings = plan.config.fallback_models_by_model
+    if not siblings:
+        return "no step can move: `fallbackModelsByModel` has no usable entry, map a route to one"
+    barred = [_why_barred(route, plan) for route in siblings]
+    if None in barred:
+        return None
+    return f"no step can move: {barred[0]}; map a route to one inside its boundary"
+
+
+def _why_barred(route: Route, plan: Plan) -> str | None:
+    """Return why a step that asks for *route* may not leave it, by the boundary declared there."""
+    provider = plan.known.get(route.provider)
+    if provider is None or provider.boundary is None:
+        return None
+    course = plan.options_for(route, Needs(boundary=provider.boundary))
+    ahead = list(reachable(route, course.siblings))
+    if any(sibling not in course.unfit for sibling in ahead):
+        return None
+    return f"from {str(route)!r} not to {str(ahead[0])!r}, because {course.unfit[ahead[0]]}"
 
 
 def _source(environ: Mapping[str, str]) -> str | None:

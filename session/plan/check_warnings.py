@@ -9,9 +9,11 @@ from ...provider.route import Route
 from ...provider.secret import Secret
 from .config_warning import ConfigWarning
 from .hint import HintPlan
+from .misspelt_key import misspelt_key
 from .plan import HINT
 from .sibling_map import reachable
 from .source import COORDINATOR_VARIABLE, VARIABLE
+from .unknown_variable import unknown_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,16 +32,18 @@ def plan_warnings(
     """Warn of what cannot work in *plan* and on *courses*, beside what was seen at its loading."""
     if plan is not None and not plan.chains:
         yield from _config_warnings(plan.config)
+        yield from _key_warnings(courses.values(), plan.config)
     yield from _course_warnings(courses, plan)
     yield from _inherited_warnings(courses, plan)
     yield from _provider_warnings(courses.values(), providers, plan, environ)
 
 
 def environment_warnings(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
-    """Warn of variables that are not read."""
+    """Warn of variables of ours that are not read, or not known."""
     if VARIABLE in environ and COORDINATOR_VARIABLE in environ:
         message = f"{VARIABLE} and {COORDINATOR_VARIABLE} are both set"
         yield ConfigWarning("C014", message, f"only {VARIABLE} is read; remove one of the two")
+    yield from unknown_variables(environ)
 
 
 def _config_warnings(config: FallbackConfig) -> Iterator[ConfigWarning]:
@@ -59,6 +63,15 @@ def _config_warnings(config: FallbackConfig) -> Iterator[ConfigWarning]:
         if not 400 <= status <= 599:
             message = f"`fallbackOnErrors` lists {status}, which no failure has"
             yield ConfigWarning("C013", message, "list statuses from 400 to 599")
+
+
+def _key_warnings(
+    courses: Iterable[RouteOptions], config: FallbackConfig
+) -> Iterator[ConfigWarning]:
+    for course in courses:
+        warning = misspelt_key(course.requested, config.fallback_models_by_model)
+        if warning is not None:
+            yield warning
 
 
 def _course_warnings(

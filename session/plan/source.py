@@ -84,7 +84,9 @@ def find_sources(environ: Mapping[str, str]) -> list[Source]:
         if text is not None and text.strip():
             sources.append(Source(name, text))
     entries = numbered_entries(environ)
-    if entries:
+    is_alone = not any(source.text.strip() for source in sources)
+    # Beside another source, a key or a model without a URL belongs to some other program.
+    if entries and (is_alone or any(entry.value("BASE_URL") for entry in entries.values())):
         sources.append(Source(NUMBERED, "the MODEL_* variables"))
     # If the first source is empty, it counts only if no other is set.
     return sources[1:] if len(sources) > 1 and not sources[0].text.strip() else sources

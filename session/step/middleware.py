@@ -30,6 +30,7 @@ from ..plan.load import map_plan
 from ..plan.needs import Needs
 from ..plan.plan import Plan
 from ..plan.retry import RetryPolicy
+from ..plan.unknown_variable import log_unknown_variables
 from ..plan.watcher import PlanWatcher
 from .degraded import DegradedRoutes
 from .hooks import NO_HOOKS, Hooks
@@ -118,6 +119,7 @@ class Sidestep:
         environ = os.environ if environ is None else environ
         if journal is None:
             journal = Journal.from_env(environ, clock=clock)
+        log_unknown_variables(environ)
         return cls(
             PlanWatcher(environ), policy=policy, clock=clock, rng=rng, on_event=on_event,
             classify=classify, journal=journal,
