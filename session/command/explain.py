@@ -25,7 +25,7 @@ from ..step.middleware import Sidestep
 from .exit_code import ExitCode
 from .input_file import read_input
 from .option import RouteName, as_json
-from .terminal import printable, terminal
+from .terminal import log_to_stderr, printable, terminal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,6 +65,7 @@ _PLACES = {"html": "a page of HTML", "text": "plain text", "binary": "binary dat
 def explain(
     file: str, *, status: int | None, provider: str | None, route: Route | None, is_json: bool
 ) -> int:
+    log_to_stderr()
     name = provider or (route.provider if route else None)
     recorded = Recorded.parse(read_input(file), provider=name, status=status)
     found = explain_answer(recorded, os.environ, route=route)

@@ -130,7 +130,7 @@ class Printer:
         self._passed_over.clear()
         if not self._is_streamed and event.error is None:
             self._write(event.text)
-        self._end_line()
+        self.end_line()
         if event.error is None and event.route != event.requested:
             self._note(f"answered by {event.route}")
 
@@ -141,12 +141,13 @@ class Printer:
             self._is_mid_line = not text.endswith("\n")
             self._has_shown = True
 
-    def _end_line(self) -> None:
+    def end_line(self) -> None:
+        """End the line on which text stands, so that something else may follow."""
         if self._is_mid_line:
             sys.stdout.write("\n")
             sys.stdout.flush()
             self._is_mid_line = False
 
     def _note(self, text: str) -> None:
-        self._end_line()
+        self.end_line()
         click.echo(f"sidestep: {printable(masked(text))}", err=True)

@@ -17,6 +17,7 @@ from ..step.middleware import Sidestep
 from .exit_code import ExitCode
 from .input_file import read_input
 from .option import RouteName, as_json
+from .terminal import log_to_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @click.option("--explain", "with_notes", is_flag=True, help="Say what was changed, and why.")
 @as_json
 def render(file: str, *, route: Route, with_notes: bool, is_json: bool) -> int:
+    log_to_stderr()
     content = read_input(file)
     try:
         conversation = read_conversation(content)

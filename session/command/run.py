@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import logging
 import os
 import sys
 from collections.abc import Mapping
@@ -16,7 +15,6 @@ import click
 
 from ...provider.client.client import Client
 from ...provider.error import ConfigError, ProviderError
-from ...provider.log import logger
 from ...provider.secret import masked
 from ..error import StepFailed, StoreError
 from ..event import Event, Listener
@@ -29,7 +27,7 @@ from .input_file import open_stdin
 from .option import Place, Seconds, as_json, budget_option
 from .printer import Printer, print_json
 from .run_setup import RunSettings
-from .terminal import printable
+from .terminal import log_to_stderr, printable
 
 
 @click.command(
@@ -113,12 +111,11 @@ def take_turn(settings: RunSettings, environ: Mapping[str, str]) -> int:
             not known.
         KeyboardInterrupt: The person pressed Ctrl-C; the connection is closed.
     """
-    _log_to_stderr()
     if sys.stdout is None:
         raise ConfigError("stdout is closed, so that nobody would get the answer: leave it open")
+    printer = _printer(settings)
     middleware = Sidestep.from_env(environ, journal=settings.journal)
     _check_model(settings.model, middleware)
-    printer = print_json if settings.is_json else Printer(is_streamed=not settings.no_stream)
     try:
         signals.run(lambda: _take_turn(settings, environ, middleware, printer))
     except (ProviderError, StepFailed, StoreError, TimeoutError) as error:
@@ -126,6 +123,16 @@ def take_turn(settings: RunSettings, environ: Mapping[str, str]) -> int:
             click.echo(f"Error: {printable(masked(_with_notes(error)))}", err=True)
         return ExitCode.FAILED
     return ExitCode.DONE
+
+
+def _printer(settings: RunSettings) -> Listener:
+    """Return what prints events; log lines go beside it, never into the middle of an answer."""
+    if settings.is_json:
+        log_to_stderr()
+        return print_json
+    printer = Printer(is_streamed=not settings.no_stream)
+    log_to_stderr(before=printer.end_line)
+    return printer
 
 
 def _check_model(model: str, middleware: Sidestep) -> None:
@@ -196,11 +203,3 @@ class Output:
 
 def _with_notes(error: Exception) -> str:
     return "\n".join([str(error), *getattr(error, "__notes__", ())])
-
-
-def _log_to_stderr() -> None:
-    """Print what the library logs: above all a configuration that is ignored."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-    handler.addFilter(lambda record: not record.getMessage().startswith("[model-fallback]"))
-    logger.addHandler(handler)

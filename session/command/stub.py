@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import anyio
 import click
 
-from ...provider.stub.scenario import Scenario
+from ...provider.catalog.catalog import VARIABLE
 from ...provider.stub.server import Stub
-from ..drill.drill import find_scenario
+from ..drill.drill import Drill, find_scenario
+from ..drill.play import environ_of
 from . import signals
 from .exit_code import ExitCode
 from .option import Place, as_json
@@ -40,20 +44,33 @@ PORT = 8503
 )
 @as_json
 def stub(*, host: str, port: int, scenario: str | None, strict: bool, is_json: bool) -> int:
-    played = None if scenario is None else find_scenario(scenario)
-    signals.run(lambda: _serve(played, host, port, strict=strict, is_json=is_json))
+    played, drill = (None, None) if scenario is None else find_scenario(scenario)
+    server = partial(Stub, played, host, port, strict=strict)
+    signals.run(lambda: _serve(server, drill, is_json=is_json))
     return ExitCode.DONE
 
 
-async def _serve(
-    scenario: Scenario | None, host: str, port: int, *, strict: bool, is_json: bool
-) -> None:
+async def _serve(make: Callable[[], Stub], drill: Drill | None, *, is_json: bool) -> None:
     """Serve until a signal comes, and print where."""
-    async with Stub(scenario, host, port, strict=strict) as server:
+    async with make() as server:
         if is_json:
             click.echo(json.dumps({"listening": server.url, "providers": server.providers()}))
         else:
             click.echo(f"listening on {server.url}")
-            lead = f'export SIDESTEP_PROVIDERS="$(curl -s {server.url}/_stub/providers)"'
-            click.echo(f"lead sidestep here with: {lead}", err=True)
+            click.echo(
+                "to lead sidestep here, paste this into the shell that it runs in:", err=True
+            )
+            for line in _shell_lines(server, drill):
+                click.echo(line, err=True)
         await anyio.sleep_forever()
+
+
+def _shell_lines(server: Stub, drill: Drill | None) -> Iterator[str]:
+    """Return the variables that lead sidestep to *server*, and a turn for *drill*."""
+    if drill is None:
+        yield f'export {VARIABLE}="$(curl -s {server.url}/_stub/providers)"'
+        return
+    for name, value in environ_of(drill, server).items():
+        yield f"export {name}={shlex.quote(value)}"
+    prompt, route = drill.file.turns[0].prompt, drill.file.route
+    yield f"sidestep run {shlex.quote(prompt)} --model {shlex.quote(route)}"

@@ -1,11 +1,16 @@
-"""Where tables and timelines are printed, and what may be printed there."""
+"""What the commands print to: tables to stdout, the log to stderr."""
 
 from __future__ import annotations
 
+import logging
 import re
 from typing import TYPE_CHECKING
 
+from ...provider.log import logger
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
 _MIN_WIDTH = 20
@@ -24,3 +29,22 @@ def terminal() -> Console:
 def printable(text: str) -> str:
     """Return *text* without characters that steer a terminal, because others wrote it."""
     return _CONTROL.sub("�", text)
+
+
+def log_to_stderr(before: Callable[[], None] = lambda: None) -> None:
+    """Print what the library logs: above all a configuration that is ignored.
+
+    Args:
+        before: Called before each line, to end what stands on the terminal's last line.
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+
+    def is_shown(record: logging.LogRecord) -> bool:
+        if record.getMessage().startswith("[model-fallback]"):
+            return False  # a notice says it
+        before()
+        return True
+
+    handler.addFilter(is_shown)
+    logger.addHandler(handler)

@@ -80,20 +80,24 @@ class Drill:
             raise ConfigError(f"{name}: {error}") from None
 
 
-def find_scenario(name: str) -> Scenario:
+def find_scenario(name: str) -> tuple[Scenario, Drill | None]:
     """Return the scenario of the shipped drill of that name, or that in the file of that name.
+
+    And the drill itself; None: the file holds only a scenario.
 
     Raises:
         ConfigError: There is neither, or the file is wrong.
     """
     shipped = _shipped()
-    if name in shipped:
-        return Drill.find(name).scenario
-    if not Path(name).exists():
+    if name not in shipped and not Path(name).exists():
         raise ConfigError(
             f"there is no file {name!r}, nor a drill of that name: take one of {', '.join(shipped)}"
         )
-    return Scenario.load(name)
+    try:
+        drill = Drill.find(name)
+    except ConfigError:
+        return Scenario.load(name), None
+    return drill.scenario, drill
 
 
 def list_drills() -> list[Drill]:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import anyio
 import httpx
 
+from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.client.client import Client
 from ...provider.stub.server import Stub
 from ..plan.source import VARIABLE
@@ -151,10 +152,9 @@ def environ_of(drill: Drill, stub: Stub, *, time_scale: float = 1.0) -> dict[str
     """Return the variables that a coordinator would set for *drill*, played by *stub*."""
     deadlines = drill.file.timeouts.model_dump(by_alias=True, exclude_none=True)
     timeouts = {name: seconds * time_scale for name, seconds in deadlines.items()}
-    providers = {
-        name: settings | {"timeouts": timeouts} for name, settings in stub.providers().items()
-    }
-    environ = {"SIDESTEP_PROVIDERS": json.dumps(providers)}
+    further = {"timeouts": timeouts} if timeouts else {}
+    providers = {name: settings | further for name, settings in stub.providers().items()}
+    environ = {PROVIDERS_VARIABLE: json.dumps(providers)}
     if drill.file.config is not None:
         environ[VARIABLE] = json.dumps(drill.file.config)
     return environ | {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sidestep import CandidateSkipped, Route, TurnEnded
+from sidestep import CandidateSkipped, Route, TextDelta, TurnEnded
+from sidestep.provider.log import logger
 from sidestep.session.command.printer import Printer
+from sidestep.session.command.terminal import log_to_stderr
 
 A, B, C = Route("openrouter/a"), Route("anthropic/b"), Route("zai/glm-5")
 LONG = "about {} tokens do not fit into its 8000"
@@ -50,3 +52,20 @@ def test_the_next_turn_tells_of_it_again(capsys: pytest.CaptureFixture[str]) -> 
     printer(CandidateSkipped(2, B, "it has no images"))
 
     assert capsys.readouterr().err == "sidestep: anthropic/b is passed over: it has no images\n" * 2
+
+
+def test_a_log_line_never_stands_in_the_middle_of_an_answer(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logger, "handlers", [])
+    printer = Printer()
+    log_to_stderr(before=printer.end_line)
+
+    printer(TextDelta("Half an answer"))
+    logger.warning("nobody knows a price")
+    printer(TextDelta(" and the rest\n"))
+    logger.warning("[model-fallback] switched model")
+
+    output = capsys.readouterr()
+    assert output.out == "Half an answer\n and the rest\n"
+    assert output.err == "WARNING: nobody knows a price\n"

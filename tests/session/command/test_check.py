@@ -1,0 +1,117 @@
+"""`sidestep check`: its exit status, and what it warns of."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from .test_main import run
+
+A, B, C = "zai/glm-4.6", "anthropic/claude-sonnet-5", "openai/gpt-5.6"
+MAP = {"fallbackModelsByModel": {A: B}}
+
+
+def within(**boundaries: str | None) -> dict[str, Any]:
+    """Return a map of three routes whose providers are in *boundaries*."""
+    providers = {name: {"boundary": boundary} for name, boundary in boundaries.items() if boundary}
+    return {"fallbackModelsByModel": {A: [B, C]}, "providers": providers}
+
+
+@pytest.mark.parametrize(
+    ("config", "status", "message"),
+    [
+        pytest.param(MAP, 0, None, id="a sibling"),
+        pytest.param({"fallbackModelsByModel": {}}, 1, "has no usable entry", id="an empty map"),
+        pytest.param(
+            {"fallbackModelsByModel": {A: A, "glm": B}}, 1, "has no usable entry",
+            id="nothing but wrong entries",
+        ),
+        pytest.param(MAP | {"maxFallbackAttempts": 0}, 0, None, id="switched off"),
+        pytest.param(
+            {"fallbackModelsByModel": {}, "maxFallbackAttempts": 0}, 0, None,
+            id="empty, and switched off",
+        ),
+        pytest.param(
+            within(zai="eu", anthropic="us", openai="us"), 1,
+            f"from '{A}' not to '{B}', because its boundary is 'us', and the step must stay in "
+            "'eu'", id="each sibling elsewhere",
+        ),
+        pytest.param(within(zai="eu"), 1, "its boundary is said nowhere", id="nobody says where"),
+        pytest.param(within(zai="eu", openai="eu"), 0, None, id="one sibling inside"),
+        pytest.param(within(anthropic="us", openai="us"), 0, None, id="a route without a boundary"),
+        pytest.param(
+            within(zai="eu") | {"fallbackModelsByModel": {A: B, B: C}}, 0, None,
+            id="another route that can move",
+        ),
+        pytest.param(
+            within(zai="eu") | {"maxFallbackAttempts": 0}, 0, None, id="elsewhere, and switched off"
+        ),
+    ],
+)  # fmt: skip
+def test_the_status_is_1_where_a_map_is_set_in_which_nothing_can_move(
+    config: dict[str, Any], status: int, message: str | None
+) -> None:
+    ran = run("check", "--json", SIDESTEP_FALLBACK_CONFIG=config)
+
+    found = json.loads(ran.stdout)
+    assert ran.returncode == status
+    assert found["error"] is None
+    assert (found["stuck"] is None) is (message is None)
+    if message is None:
+        assert ran.stderr == ""
+    else:
+        assert message in found["stuck"]
+        assert ran.stderr == f"Error: {found['stuck']}\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "status", "source"),
+    [
+        pytest.param({"SIDESTEP_FALLBACK_CONFIG": MAP}, 0, "SIDESTEP_FALLBACK_CONFIG", id="a map"),
+        pytest.param({"SIDESTEP_HINT": "zai:a,openai:b"}, 0, "SIDESTEP_HINT", id="a hint"),
+        pytest.param(
+            {"SIDESTEP_HINT": "zai:a,openai:b", "MODEL_FALLBACK_1_BASE_URL": "http://h"},
+            2,
+            None,
+            id="an address as well",
+        ),
+        pytest.param({}, 2, None, id="nothing else"),
+        pytest.param({"SIDESTEP_FALLBACK_CONFIG": ""}, 2, None, id="an empty one"),
+    ],
+)
+def test_a_key_that_belongs_to_somebody_else_is_no_error_beside_another_source(
+    variables: dict[str, Any], status: int, source: str | None
+) -> None:
+    ran = run("check", "--json", MODEL_API_KEY="sk-1234567890", MODEL_FAST="x", **variables)
+
+    assert ran.returncode == status
+    if source is not None:
+        assert json.loads(ran.stdout)["source"] == source
+
+
+def test_a_misspelt_variable_and_a_misspelt_key_are_warnings() -> None:
+    ran = run(
+        "check", "--model", "zai/GLM-4-6", SIDESTEP_FALLBACK_CONFIG=MAP, SIDESTEP_PROVIDER="{}"
+    )
+
+    assert ran.returncode == 0
+    assert "C022  'SIDESTEP_PROVIDER' is no variable that sidestep reads: name it " in ran.stdout
+    assert (
+        f"C023  'zai/GLM-4-6' has no entry in `fallbackModelsByModel`, but '{A}' has" in ran.stdout
+    )
+
+
+@pytest.mark.parametrize("command", ["explain", "render"])
+def test_a_configuration_that_is_ignored_is_named_by_every_command_that_reads_it(
+    command: str, tmp_path: Any
+) -> None:
+    file = tmp_path / "file.json"
+    file.write_text('{"status": 503, "body": ""}' if command == "explain" else '{"messages": []}')
+    options = ["--to", A] if command == "render" else []
+
+    ran = run(command, str(file), *options, SIDESTEP_FALLBACK_CONFIG="{")
+
+    assert ran.returncode == 0
+    assert ran.stderr.startswith("ERROR: the fallback configuration is ignored: ")
