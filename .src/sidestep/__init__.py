@@ -61,8 +61,8 @@ if TYPE_CHECKING:
     from .session.cost.budget import Budget
     from .session.cost.cost import Cost
     from .session.cost.price import Prices
+    from .session.store.memory import MemoryStore
     from .session.store.sqlite import SqliteStore
-    from .session.store.store import MemoryStore
     from .session.tool.tool import Tool
     from .session.turn.compaction import Summary
     from .session.turn.session import Session
@@ -146,7 +146,7 @@ _LATER = {
     "Cost": ".session.cost.cost",
     "Prices": ".session.cost.price",
     "SqliteStore": ".session.store.sqlite",
-    "MemoryStore": ".session.store.store",
+    "MemoryStore": ".session.store.memory",
     "Tool": ".session.tool.tool",
     "Session": ".session.turn.session",
 }

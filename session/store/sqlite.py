@@ -24,14 +24,14 @@ T = TypeVar("T")
 class SqliteStore:
     """Keep a conversation in a file of its own: a `Store` that outlives the process.
 
-    The file is opened, or made for this user alone, by the first call, and held until `aclose`;
-    meanwhile nobody else can open it. A process that is killed lets go of it, and the next one
-    finds all that was kept. What a method was given is on the disk when it returns. A call that
-    is cancelled while it writes writes to its end. Only the process that opened the file can use
-    it: a forked child makes a store of its own, for another file.
+    The first call opens the file, or makes it for this user alone, and locks it until `aclose`.
+    The lock ends with the process, however that ends, and the next process finds all that was
+    kept. When a method returns, its arguments are on the disk. A call that is cancelled while it
+    writes completes the write. Only the process that opened the file can use it: a
+    forked child makes a store of its own, for another file.
 
     Args:
-        path: The file; its directory must be there.
+        path: The file; its directory must exist.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -40,20 +40,20 @@ class SqliteStore:
         self._is_closed = False
         self._process: int | None = None
         self._turns = anyio.CapacityLimiter(1)
-        # A task that asyncio itself cancels leaves its thread at work: the next one waits here.
+        # A task that asyncio itself cancels leaves its thread running: the next call waits here.
         self._working = threading.Lock()
 
     async def __aenter__(self) -> Self:
         """Open the file now.
 
         Raises:
-            StoreError: It is open elsewhere, cannot be opened, or is no session's file.
+            StoreError: It is open elsewhere, cannot be opened, or is not the file of a session.
         """
         try:
             await run_in_child_task(lambda: self._run(lambda _file: None))
         except BaseException:
-            # Nobody will come to `__aexit__`.
-            await run_in_child_task(lambda: self._let_go(for_good=False))
+            # Nobody will call `__aexit__`.
+            await run_in_child_task(lambda: self._release(for_good=False))
             raise
         return self
 
@@ -63,7 +63,7 @@ class SqliteStore:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Let go of the file."""
+        """Close the file."""
         await self.aclose()
 
     async def load(self) -> dict[int, Message]:
@@ -71,7 +71,7 @@ class SqliteStore:
         return await self._run(lambda file: file.load())
 
     async def check(self) -> None:
-        """Make sure that what was kept can be read."""
+        """Check that what was kept can be read."""
         await self._run(lambda file: file.check())
 
     async def append(self, message: Message) -> int:
@@ -90,18 +90,18 @@ class SqliteStore:
         await self._run(lambda file: file.rewrite(key, kept))
 
     async def replace(self, messages: Sequence[Message]) -> list[int]:
-        """Keep *messages* in place of all others, at once; return their keys."""
+        """Keep *messages* in place of all others, in one transaction; return their keys."""
         kept = [snapshot(message) for message in messages]
         return await self._run(lambda file: file.replace(kept))
 
     async def aclose(self) -> None:
-        """Let go of the file once the calls under way have ended; refuse further ones.
+        """Close the file once the running calls have ended; further ones raise `StoreError`.
 
-        Where this is not called, nothing is lost, but the file is held until the process ends.
+        Without this call nothing is lost, but the file is locked until the process ends.
         """
-        await self._let_go(for_good=True)
+        await self._release(for_good=True)
 
-    async def _let_go(self, *, for_good: bool) -> None:
+    async def _release(self, *, for_good: bool) -> None:
         if self._is_inherited():
             return
         with anyio.CancelScope(shield=True):
@@ -128,7 +128,7 @@ class SqliteStore:
             if self._is_closed:
                 raise StoreError(f"session file {self.path!r} is closed: make another store for it")
             if self._file is None:
-                # Only here: sqlite3 would add some milliseconds to every `import sidestep`.
+                # Imported here, because sqlite3 would add milliseconds to every `import sidestep`.
                 from .sqlite_file import SessionFile
 
                 self._file = SessionFile(self.path)

@@ -1,4 +1,4 @@
-"""A session's file while it is open, and what is asked of its tables."""
+"""A session's file while it is open: the queries on its tables."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _UPDATE_PART = "UPDATE part SET type = ?, body = ? WHERE message_id = ? AND posi
 
 
 class SessionFile:
-    """The file of one session, held from the start until `close`.
+    """The file of one session, locked from the start until `close`.
 
-    Every method, and the making of one, raises `StoreError` where the file cannot be read or
-    written; nothing in it was changed then. Any thread may call, one at a time.
+    The constructor and every method raise `StoreError` if the file cannot be read or written, and
+    then leave it unchanged. Any thread may call, one at a time.
 
     Args:
-        path: Where it is, or shall be made; absolute.
+        path: Absolute; the file is made if it does not exist.
     """
 
     def __init__(self, path: str) -> None:
@@ -56,11 +56,11 @@ class SessionFile:
         self._place = _place(path)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def check(self) -> None:
-        """Read every page of what is kept, and make nothing of it."""
+        """Read every page, to find out whether that is possible."""
         with self._explained():
             self._check_place()
             self._connection.execute(_EVERYTHING).fetchone()
@@ -93,7 +93,7 @@ class SessionFile:
         why = str(error).removeprefix("parts[0].").removeprefix("parts[0] ")
         return StoreError(
             f"{what} in session file {self._path!r} cannot be read ({why}), and all was left as "
-            "it is: restore a copy of the file, or mend that row with `sqlite3`"
+            "it is: restore a copy of the file, or repair that row with `sqlite3`"
         )
 
     def append(self, message: Message) -> int:
@@ -143,7 +143,7 @@ class SessionFile:
                 yield
 
     def _check_place(self) -> None:
-        """Make sure that the file is the one that others find: one removed can still be written."""
+        """Check that the path still names this file: a removed file can still be written."""
         if _place(self._path) != self._place:
             raise StoreError(
                 f"session file {self._path!r} was removed or replaced while it was open, "
@@ -161,7 +161,7 @@ class SessionFile:
 
 
 def _place(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from any other; None where there is none."""
+    """Return what identifies the file at *path*; None: there is none."""
     try:
         found = os.stat(path)
     except FileNotFoundError:

@@ -34,7 +34,8 @@ class MessageRow(NamedTuple):
     """The columns of a message, without its key and position.
 
     Args:
-        usage: JSON, as a conversation file spells it; so are the attempts.
+        usage: JSON, as a conversation file spells it.
+        attempts: The same.
     """
 
     role: str
@@ -48,7 +49,7 @@ class PartRow(NamedTuple):
     """The columns of a part, without its message and position.
 
     Args:
-        body: JSON: the part as a conversation file spells it, but for its ``type``.
+        body: JSON: the part as a conversation file spells it, without its ``type``.
     """
 
     type: str
@@ -59,30 +60,30 @@ def write_message(message: Message) -> tuple[MessageRow, list[PartRow]]:
     """Return the row of *message*, and those of its parts in order.
 
     Raises:
-        StoreError: It holds a value that JSON has no word for.
+        StoreError: It holds a value that JSON cannot spell.
     """
-    told = message_to_json(message)
+    spelled = message_to_json(message)
     row = MessageRow(
-        told["role"],
-        told.get("route"),
-        told.get("requested"),
-        None if message.usage is None else _write(told.get("usage", {})),
-        _write(told["attempts"]) if "attempts" in told else None,
+        spelled["role"],
+        spelled.get("route"),
+        spelled.get("requested"),
+        None if message.usage is None else _write(spelled.get("usage", {})),
+        _write(spelled["attempts"]) if "attempts" in spelled else None,
     )
-    return row, [_part_row(part) for part in told["parts"]]
+    return row, [_part_row(part) for part in spelled["parts"]]
 
 
 def write_part(part: Part) -> PartRow:
     """Return the row of *part*.
 
     Raises:
-        StoreError: It holds a value that JSON has no word for.
+        StoreError: It holds a value that JSON cannot spell.
     """
     return _part_row(part_to_json(part))
 
 
-def _part_row(told: dict[str, Any]) -> PartRow:
-    return PartRow(told.pop("type"), _write(told))
+def _part_row(spelled: dict[str, Any]) -> PartRow:
+    return PartRow(spelled.pop("type"), _write(spelled))
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -93,7 +94,7 @@ def _write(value: object) -> str:
         text = _encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
-            f"a part cannot be kept, for it is no JSON ({error}): give a tool's input and "
+            f"a part cannot be kept, because it is no JSON ({error}): give a tool's input and "
             "output as strings, numbers, lists and objects"
         ) from error
     try:
@@ -104,34 +105,34 @@ def _write(value: object) -> str:
 
 
 def read_message_row(row: MessageRow, parts: list[Part]) -> Message:
-    """Return the message with *parts* whose other columns are *row*.
+    """Return the message with the columns *row* and with *parts*.
 
     Raises:
-        ConfigError: It is none; the message says where it is wrong.
+        ConfigError: It is malformed; the message says where.
     """
     usage = None if row.usage is None else _read(row.usage)
     attempts = [] if row.attempts is None else _read(row.attempts)
     try:
         return _known_message(row, usage, attempts, parts)
     except _UNKNOWN:
-        told = row._asdict() | {"usage": usage, "attempts": attempts, "parts": []}
-        message = read_message(told)
+        columns = row._asdict() | {"usage": usage, "attempts": attempts, "parts": []}
+        message = read_message(columns)
         message.parts = parts
         return message
 
 
 def read_part_row(row: PartRow) -> Part:
-    """Return the part whose columns are *row*.
+    """Return the part with the columns *row*.
 
     Raises:
-        ConfigError: It is none; the message says where it is wrong.
+        ConfigError: It is malformed; the message says where.
     """
     fields = _read(row.body)
     try:
         return _known_part(row.type, fields)
     except _UNKNOWN:
-        told = fields | {"type": row.type} if isinstance(fields, dict) else fields
-        return read_message({"role": "assistant", "parts": [told]}).parts[0]
+        part = fields | {"type": row.type} if isinstance(fields, dict) else fields
+        return read_message({"role": "assistant", "parts": [part]}).parts[0]
 
 
 def _read(text: str) -> Any:
@@ -139,13 +140,13 @@ def _read(text: str) -> Any:
         try:
             return from_json(text)
         except ValueError:
-            return json.loads(text)  # reads half a surrogate pair as well
+            return json.loads(text)  # it also reads half a surrogate pair
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigError(f"it is not JSON ({error})") from error
 
 
-# What is spelled as we spell it is read here, eight times as quickly as by the reader of
-# conversation files, which judges all else: what that must judge raises one of these.
+# The form that we write is read here, eight times as fast as by the reader of conversation
+# files. Every other form raises one of these, and that reader judges it.
 _UNKNOWN = (TypeError, ValueError, KeyError, AttributeError)
 
 _USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write"), int)
@@ -153,10 +154,10 @@ _ATTEMPT = {"route": str, "number": int, "kind": str, "status": int}
 _ATTEMPT |= {"seconds": float, "waited": float}
 _ATTEMPT |= {"input": int, "output": int, "money": float, "is_estimated": bool}
 _PROOFS = {"signature": str, "item_id": str}
-_SAID = {"text": str, **_PROOFS}
-_TEXT = {"phase": str, **_SAID}
+_TEXT_FIELDS = {"text": str, **_PROOFS}
+_TEXT = {"phase": str, **_TEXT_FIELDS}
 _IMAGE = {"media_type": str, "data": str}
-_REASONING = {"redacted": str, "details": list, "encrypted": str, "complete": bool, **_SAID}
+_REASONING = {"redacted": str, "details": list, "encrypted": str, "complete": bool, **_TEXT_FIELDS}
 _CALL = {"id": str, "name": str, "input": dict, "state": str, "is_error": bool, **_PROOFS}
 _ROLES: Mapping[str, Role] = {role: role for role in get_args(Role)}
 _STATES = frozenset(get_args(ToolState))
@@ -181,8 +182,8 @@ def _known_message(row: MessageRow, usage: Any, attempts: Any, parts: list[Part]
     )
 
 
-def _known_attempt(told: Any) -> AttemptRecord:
-    fields = _checked(told, _ATTEMPT)
+def _known_attempt(value: Any) -> AttemptRecord:
+    fields = _checked(value, _ATTEMPT)
     return AttemptRecord(**(fields | {"route": Route(fields["route"])}))
 
 
@@ -217,14 +218,14 @@ def _known_call(fields: Any) -> ToolCall:
     return call
 
 
-def _known_output(told: Any) -> Output | None:
-    if told is None or isinstance(told, str):
-        return told
-    return [_known_shown(part) for part in told]
+def _known_output(value: Any) -> Output | None:
+    if value is None or isinstance(value, str):
+        return value
+    return [_known_output_part(part) for part in value]
 
 
-def _known_shown(told: Any) -> Text | Image:
-    fields = dict(told)
+def _known_output_part(value: Any) -> Text | Image:
+    fields = dict(value)
     part = _known_part(fields.pop("type", ""), fields)
     if not isinstance(part, Text | Image):
         raise TypeError(part)

@@ -1,4 +1,4 @@
-"""The tables of a session's file, and how the file comes to be open to one writer only."""
+"""The tables of a session's file, and how it is opened for one writer only."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 APPLICATION_ID = 0x73696465
-"""Says in the head of a file that it is ours: the letters ``side``."""
+"""Marks the file as ours, in its header: the letters ``side``."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         f"PRAGMA application_id = {APPLICATION_ID}",
-        # A key is never given twice, so that one from before a `replace` finds nothing.
+        # No key is used twice, so that a key from before a `replace` finds nothing.
         """CREATE TABLE message (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             position INTEGER NOT NULL UNIQUE,
@@ -41,7 +41,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )""",
     ),
 )
-"""What leads from each version of the tables to the next, from an empty file on."""
+"""The statements from each version of the tables to the next, starting with an empty file."""
 
 _PAUSES = (0.01, 0.02, 0.04, 0.08)
 _CREATING = threading.Lock()
@@ -58,14 +58,14 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
 
 
 def open_session(path: str) -> sqlite3.Connection:
-    """Open the file at *path*, or make it, and hold it until the connection is closed.
+    """Open the file at *path*, or make it, and lock it until the connection is closed.
 
-    Any thread may use the connection, one at a time. The hold ends with the process, however
+    Any thread may use the connection, one at a time. The lock ends with the process, however
     that ends.
 
     Raises:
-        StoreError: There can be no such file, or it is somebody else's or of a newer version.
-        sqlite3.Error: Another program holds it, or it cannot be read or written.
+        StoreError: It cannot be made, or belongs to another program or a newer version.
+        sqlite3.Error: Another program has locked it, or it cannot be read or written.
     """
     _create(path)
     for pause in _PAUSES:
@@ -74,8 +74,8 @@ def open_session(path: str) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
-            # Of several that try at the same moment each may be in the way of all others, so
-            # that nobody gets it: they try again, each after another while.
+            # Several processes that try at the same moment may all block each other: each tries
+            # again after a pause of its own.
             time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
     return _connect(path)
 
@@ -89,7 +89,7 @@ def _connect(path: str) -> sqlite3.Connection:
         check_same_thread=False,
     )
     try:
-        _hold(connection, path)
+        _lock(connection, path)
     except BaseException:
         connection.close()
         raise
@@ -99,15 +99,15 @@ def _connect(path: str) -> sqlite3.Connection:
 def _create(path: str) -> None:
     """Make an empty file that only this user can read, unless there is one."""
     try:
-        # To close a file gives up every lock that the process holds on it: nobody else here may
-        # find it before it is closed.
+        # Closing a file releases every lock that the process holds on it, so that no other thread
+        # may find the file before it is closed.
         with _CREATING:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
         _check_file(path)
     except FileNotFoundError as error:
         raise StoreError(
-            f"session file {path!r} cannot be made, for its directory does not exist: make "
+            f"session file {path!r} cannot be made, because its directory does not exist: make "
             f"{os.path.dirname(path)!r}, or name a file elsewhere"
         ) from error
     except OSError as error:
@@ -118,7 +118,7 @@ def _create(path: str) -> None:
 
 
 def _check_file(path: str) -> None:
-    """See that a session can be kept in what is there, without opening it."""
+    """Check that the existing file can keep a session, without opening it."""
     if not os.path.isfile(path):
         raise StoreError(
             f"session file {path!r} is no file, but a directory or something else: name a file"
@@ -131,8 +131,8 @@ def _check_file(path: str) -> None:
         )
 
 
-def _hold(connection: sqlite3.Connection, path: str) -> None:
-    """Take the file for this connection alone, and bring its tables up to date."""
+def _lock(connection: sqlite3.Connection, path: str) -> None:
+    """Lock the file for this connection, and bring its tables up to date."""
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     with transaction(connection, kind="EXCLUSIVE"):
         version = _version(connection, path)
@@ -148,7 +148,7 @@ def _hold(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
-    """Return the version of the tables, 0 where there are none."""
+    """Return the version of the tables; 0: there are none."""
     owner, version, tables = (
         connection.execute(query).fetchone()[0]
         for query in (
@@ -171,7 +171,7 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection, *, kind: str = "IMMEDIATE") -> Iterator[None]:
-    """Keep all that is written inside, or on any error none of it."""
+    """Commit all that is written inside, or on any error none of it."""
     connection.execute(f"BEGIN {kind}")
     try:
         yield
@@ -183,7 +183,7 @@ def transaction(connection: sqlite3.Connection, *, kind: str = "IMMEDIATE") -> I
 
 
 def refusal(path: str, error: sqlite3.Error) -> StoreError:
-    """Say what *error* means for the file at *path*, and what to do."""
+    """Return what *error* means for the file at *path*, and what to do."""
     code = getattr(error, "sqlite_errorcode", None)
     what = _REASONS.get(code & 0xFF) if code is not None else None
     if what is None:
@@ -196,15 +196,15 @@ _REASONS = {
         (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
         "is open elsewhere, and a session has one writer: close it there, or name another file",
     ),
-    sqlite3.SQLITE_FULL: "has no room to grow, for the disk is full; what was to be kept is not, "
+    sqlite3.SQLITE_FULL: "has no room to grow, because the disk is full; what was to be kept is not, "
     "what it holds is safe: make room, then try again",
     **dict.fromkeys(
         (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH),
-        "cannot be written, for its directory or its file system is read-only: make that "
+        "cannot be written, because its directory or its file system is read-only: make that "
         "writable to this user, or copy the file to where it can be written",
     ),
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: let this user read and write it and its directory",
-    sqlite3.SQLITE_IOERR: "could not be read or written, for the disk failed: see to the disk, "
+    sqlite3.SQLITE_IOERR: "could not be read or written, because the disk failed: see to the disk, "
     "then try again",
     sqlite3.SQLITE_NOTADB: "is no database, and was left as it is: name another file",
     sqlite3.SQLITE_CORRUPT: "is damaged, and was left as it is: restore a copy of it, or save "

@@ -21,7 +21,8 @@ from ..deadline import Deadline
 from ..event import Event, Listener, TurnEnded
 from ..step.attempt import Attempt
 from ..step.middleware import Sidestep
-from ..store.store import MemoryStore, Store
+from ..store.memory import MemoryStore
+from ..store.store import Store
 from ..tool.tool import Tool
 from .event_stream import stream_turn
 from .metered_step import MeteredStep
