@@ -159,7 +159,7 @@ def scenario(folder: Path, answers: dict[str, Any]) -> str:
 @contextmanager
 def stub(played: str | None = None, *, strict: bool = False) -> Iterator[str]:
     """Serve the stub from a thread, with the scenario of that name or file; return its URL."""
-    found = None if played is None else find_scenario(played)
+    found = None if played is None else find_scenario(played)[0]
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(Stub(found, strict=strict)) as server,

@@ -196,8 +196,8 @@ _REASONS = {
         (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED),
         "is open elsewhere, and a session has one writer: close it there, or name another file",
     ),
-    sqlite3.SQLITE_FULL: "has no room to grow, because the disk is full; what was to be kept is not, "
-    "what it holds is safe: make room, then try again",
+    sqlite3.SQLITE_FULL: "has no room to grow, because the disk is full; what was to be kept is "
+    "not, what it holds is safe: make room, then try again",
     **dict.fromkeys(
         (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH),
         "cannot be written, because its directory or its file system is read-only: make that "

@@ -1,4 +1,4 @@
-"""The arguments of a tool: the schema that a model is told, and what it then gives, checked."""
+"""The arguments of a tool: their schema for the model, and the check of what a model gave."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ _LONGEST_PLACE = 100
 
 
 class BadArguments(ValueError):
-    """What a model gave does not fit; the message tells it what to change."""
+    """What a model gave does not fit the schema; the message tells the model what to change."""
 
 
 class Arguments:
-    """What a tool takes.
+    """The parameters of a tool.
 
     Attributes:
         schema: JSON Schema, an object at its root.
 
     Raises:
-        TypeError: pydantic can make no schema of a hint; the message goes after the tool's name.
+        TypeError: pydantic can make no schema of a hint; the message is to follow the tool's name.
     """
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
-        # Fields get names of our own: `json` or `_x` may name an argument, but no field.
+        # Fields get names of our own: an argument may be named `json` or `_x`, a field may not.
         self._parameters = {f"argument_{n}_": each for n, each in enumerate(parameters)}
         try:
             self._model = _model(self._parameters)
@@ -55,50 +55,52 @@ class Arguments:
         self._names = tuple(self.schema["properties"])
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what to call the function with; *given* is not changed, nor shared with it.
+        """Return the arguments for a call of the function; *given* is neither changed nor shared.
 
-        Some mistakes that models make are forgiven: a number or a boolean in quotes, null for
-        what may be left out, and a list or an object spelled as a string of JSON.
+        Some mistakes that models make are corrected: a number or a boolean in quotes, null for an
+        optional argument, and a list or an object spelled as a string of JSON.
 
         Raises:
             BadArguments: Something is missing, unknown or of the wrong type.
         """
-        taken = copy.deepcopy(dict(given))
+        arguments = copy.deepcopy(dict(given))
         try:
-            found = self._model.model_validate(taken)
+            found = self._model.model_validate(arguments)
         except ValidationError as error:
-            taken = self._mend(taken, {each["loc"][0] for each in _problems(error) if each["loc"]})
-            found = self._check_again(taken)
-        self._refuse_booleans(taken, found)
+            arguments = self._corrected(
+                arguments, {each["loc"][0] for each in _problems(error) if each["loc"]}
+            )
+            found = self._check_again(arguments)
+        self._refuse_booleans(arguments, found)
         return {
             parameter.name: getattr(found, field)
             for field, parameter in self._parameters.items()
             if field in found.model_fields_set or not _has_own_default(parameter)
         }
 
-    def _check_again(self, mended: dict[str, Any]) -> BaseModel:
+    def _check_again(self, corrected: dict[str, Any]) -> BaseModel:
         try:
-            return self._model.model_validate(mended)
+            return self._model.model_validate(corrected)
         except ValidationError as error:
-            lines = [self._tell(problem) for problem in _problems(error)]
+            lines = [self._explain(problem) for problem in _problems(error)]
             raise BadArguments(_listed(lines)) from None
 
-    def _mend(self, given: dict[str, Any], wrong: Iterable[object]) -> dict[str, Any]:
-        """Return *given* with what can only have been meant otherwise put right."""
-        mended = dict(given)
-        for name in mended.keys() & wrong:
-            value = mended[name]
+    def _corrected(self, given: dict[str, Any], wrong: Iterable[object]) -> dict[str, Any]:
+        """Return *given* with the usual mistakes of models corrected, in the arguments *wrong*."""
+        corrected = dict(given)
+        for name in corrected.keys() & wrong:
+            value = corrected[name]
             if value is None and name not in self.schema.get("required", ()):
-                del mended[name]
+                del corrected[name]
             elif isinstance(value, str) and value.lstrip().startswith(("[", "{")):
                 try:
-                    mended[name] = from_json(value)
+                    corrected[name] = from_json(value)
                 except ValueError:
                     continue
-        return mended
+        return corrected
 
     def _refuse_booleans(self, given: Mapping[str, Any], found: BaseModel) -> None:
-        """Refuse true and false where a number is taken; pydantic would make 1 and 0 of them."""
+        """Refuse true and false for a number, because pydantic would take them as 1 and 0."""
         lines = [
             f"- {name}: Input should be a number, not true or false"
             for name, field in zip(self._names, self._parameters, strict=True)
@@ -107,7 +109,7 @@ class Arguments:
         if lines:
             raise BadArguments(_listed(lines))
 
-    def _tell(self, problem: ErrorDetails) -> str:
+    def _explain(self, problem: ErrorDetails) -> str:
         where, message = problem["loc"], problem["msg"]
         if problem["type"] == "extra_forbidden":
             message = "There is no such argument; leave it out"
@@ -118,15 +120,15 @@ class Arguments:
 
 
 class _QuietSchema(GenerateJsonSchema):
-    """Does not warn of a default that JSON cannot spell; it is left out."""
+    """Leaves out a default that JSON cannot spell, without a warning."""
 
     def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
-        """Keep quiet."""
+        """Warn of nothing."""
 
 
 def _model(parameters: Mapping[str, Parameter]) -> type[BaseModel]:
     def alias(field: str) -> str:
-        # Dataclasses in the hints take this over as well, with fields of their own.
+        # Dataclasses in the hints inherit this, with fields of their own.
         return parameters[field].name if field in parameters else field
 
     config = ConfigDict(extra="forbid", alias_generator=alias, allow_inf_nan=False)
@@ -152,12 +154,12 @@ def _field(parameter: Parameter) -> Any:
 
 
 def _has_own_default(parameter: Parameter) -> bool:
-    """Say whether the function itself knows what to do without it; pydantic then need not."""
+    """True if the function has the default itself, so that pydantic needs none."""
     return parameter.default is not NOTHING and not isinstance(parameter.default, FieldInfo)
 
 
 def _spelled(default: object) -> Any:
-    """Return *default* as JSON knows it; None where JSON does not, and for None."""
+    """Return *default* as JSON spells it; None: JSON cannot, or it is None."""
     try:
         return from_json(to_json(default, inf_nan_mode="null"))
     except ValueError:
@@ -165,7 +167,7 @@ def _spelled(default: object) -> Any:
 
 
 def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return *schema* without titles: they only say the names again."""
+    """Return *schema* without titles, which only repeat the names."""
     made: dict[str, Any] = {}
     for key, value in schema.items():
         if key in MAPS:
@@ -194,10 +196,10 @@ def _problems(error: ValidationError) -> list[ErrorDetails]:
 
 
 def _listed(lines: Sequence[str]) -> str:
-    told = list(lines[:_MOST_PROBLEMS])
+    shown = list(lines[:_MOST_PROBLEMS])
     if len(lines) > _MOST_PROBLEMS:
-        told.append(f"- and {len(lines) - _MOST_PROBLEMS} more")
-    return "\n".join(["The arguments do not fit. Change these, and call the tool again:", *told])
+        shown.append(f"- and {len(lines) - _MOST_PROBLEMS} more")
+    return "\n".join(["The arguments do not fit. Change these, and call the tool again:", *shown])
 
 
 def _place(path: Sequence[int | str]) -> str:

@@ -1,4 +1,4 @@
-"""What a tool returned, as a model is told it: plain, bounded, and fit for JSON."""
+"""What a tool returned as a model is shown it: plain, bounded, and fit for JSON."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _JSON = (dict, list, tuple, set, frozenset, bool, int, float, BaseModel)
 
 
 def output_of(value: object) -> Output:
-    """Return what a tool returned as its output.
+    """Return *value*, which a tool returned, as its output.
 
-    None is an empty text, bytes are read as UTF-8, and what JSON can spell is spelled as JSON.
-    A list of texts is one text, each on a line of its own; with pictures it stays a list.
-    Anything else is what `str` makes of it.
+    None becomes an empty text, bytes are read as UTF-8, and data is spelled as JSON. A list of
+    texts becomes one text with a line for each; with pictures it stays a list. Anything else goes
+    through `str`.
     """
     match value:
         case None:
@@ -46,7 +46,7 @@ def output_of(value: object) -> Output:
 
 
 def bounded(output: Output, longest: int) -> Output:
-    """Return *output* with the middle of its texts left out where they have more characters."""
+    """Return *output* with at most *longest* characters: the middle of its texts is left out."""
     if isinstance(output, str):
         return _cut([output], longest)[0]
     texts = _cut([part.text if isinstance(part, Text) else "" for part in output], longest)
@@ -58,14 +58,14 @@ def bounded(output: Output, longest: int) -> Output:
 
 
 def clean(text: str) -> str:
-    """Return *text* as plain `str`; U+FFFD stands for NUL and for half a surrogate pair.
+    """Return *text* as plain `str`; U+FFFD replaces NUL and half a surrogate pair.
 
-    The one cannot be kept by some databases, the other cannot be sent.
+    Some databases cannot keep NUL, and half a surrogate pair cannot be sent.
     """
     text = str.__str__(text).replace("\0", "\ufffd")
     try:
         text.encode()
-    except UnicodeEncodeError:  # two halves that belong together become what they mean
+    except UnicodeEncodeError:  # two halves that belong together become one character
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
@@ -83,7 +83,7 @@ def _text(part: str | Text) -> Text:
 
 
 def _image(image: Image) -> Text | Image:
-    """Return *image*, or a note in place of one that no provider takes."""
+    """Return *image*, or a note if no provider takes it."""
     data: object = image.data
     if not (isinstance(data, str) and data.isascii() and str(image.media_type).isascii()):
         return Text("[An image was left out: it is not in base64.]")
@@ -97,7 +97,7 @@ def _spelled(value: object) -> str:
     try:
         return to_json(value, fallback=str, inf_nan_mode="strings").decode()
     except ValueError:
-        pass  # half a surrogate pair or bytes that are no text, which the slower way can spell
+        pass  # the slower way can spell half a surrogate pair, and bytes that are no text
     try:
         plain = to_jsonable_python(value, fallback=str, inf_nan_mode="strings", bytes_mode="base64")
         return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
@@ -106,7 +106,7 @@ def _spelled(value: object) -> str:
 
 
 def _cut(texts: Sequence[str], longest: int) -> list[str]:
-    """Return *texts* with one gap, so that all have at most *longest* characters together."""
+    """Return *texts* with one gap, so that they have at most *longest* characters together."""
     total = sum(map(len, texts))
     if total <= longest:
         return list(texts)

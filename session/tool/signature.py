@@ -1,4 +1,4 @@
-"""What a function takes and says of itself, where a model may call it."""
+"""The name, description and parameters of a function that a model may call."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     Function = Callable[..., object]
 
 NOTHING = inspect.Parameter.empty
-"""Stands where no default is."""
+"""In place of a default: there is none."""
 
 _UNNAMED = {
     inspect.Parameter.POSITIONAL_ONLY: "can be given by position only: take the `/` away",
     inspect.Parameter.VAR_POSITIONAL: "stands for any number of arguments: take a list instead",
     inspect.Parameter.VAR_KEYWORD: "stands for arguments of any name: name them, or take a dict",
 }
-"""Why a model, which gives each argument by its name, cannot give one of these kinds."""
+"""Why a model cannot give an argument of these kinds: it gives each by its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument that a function takes.
+    """One parameter of a function.
 
     Args:
-        hint: Its type; `Any` where there is no hint.
-        default: `NOTHING` where it must be given.
+        hint: Its type; `Any`: there is no hint.
+        default: `NOTHING`: it is required.
     """
 
     name: str
@@ -38,13 +38,13 @@ class Parameter:
 
 
 def name_of(function: Function) -> str:
-    """Return how *function* is called where it was defined."""
+    """Return the name under which *function* was defined."""
     inner = _inner(function)
     return str(getattr(inner, "__name__", type(inner).__name__))
 
 
 def description_of(function: Function) -> str:
-    """Return the docstring of *function*; nothing where there is none."""
+    """Return the docstring of *function*; empty: there is none."""
     inner = _inner(function)
     call = type(inner).__call__
     own = call.__doc__ if inspect.isfunction(call) else None
@@ -52,16 +52,16 @@ def description_of(function: Function) -> str:
 
 
 def is_async(function: Function) -> bool:
-    """Say whether a call of *function* gives something to await, and does nothing before."""
+    """True if *function* is asynchronous: a call does nothing until it is awaited."""
     inner = _inner(function)
     return inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__)
 
 
 def parameters_of(function: Function) -> list[Parameter]:
-    """Return what *function* takes by name; what a `functools.partial` has given is no part of it.
+    """Return the parameters of *function*, without those that a `functools.partial` has bound.
 
     Raises:
-        TypeError: A model cannot call it; the message says why, and goes after the function's name.
+        TypeError: A model cannot call it; the message says why, and is to follow its name.
     """
     _refuse(function)
     try:
@@ -84,7 +84,7 @@ def _inner(function: Function) -> Function:
 
 
 def _refuse(function: Function) -> None:
-    """Raise TypeError for what is called in another way than a tool is."""
+    """Raise TypeError for what cannot be called as a tool is."""
     inner = _inner(function)
     if not callable(inner):
         raise TypeError("it is not a function")
@@ -95,8 +95,8 @@ def _refuse(function: Function) -> None:
             raise TypeError("it is a generator: return a list, or one text")
 
 
-def _hints(function: Function, written: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the types that the annotations in *written* name."""
+def _hints(function: Function, annotations: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types that *annotations* name."""
 
     def stand_in() -> None: ...
 
@@ -104,7 +104,8 @@ def _hints(function: Function, written: Mapping[str, Any]) -> dict[str, Any]:
     if not hasattr(source, "__globals__"):
         source = type(source).__call__
     stand_in.__annotations__ = {
-        name: Any if annotation is NOTHING else annotation for name, annotation in written.items()
+        name: Any if annotation is NOTHING else annotation
+        for name, annotation in annotations.items()
     }
     try:
         names = getattr(source, "__globals__", {})

@@ -1,4 +1,4 @@
-"""Tools: functions of the agent's that the model may call."""
+"""Tools: functions of the agent that the model may call."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .output import bounded, clean, output_of
 from .signature import description_of, is_async, name_of, parameters_of
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What every provider takes for a name."""
+"""The names that every provider accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What came of one call.
+    """The result of one call.
 
     Args:
-        output: What the model is told.
+        output: What the model is shown.
         is_error: The call failed, and *output* says why.
     """
 
@@ -38,30 +38,30 @@ class ToolResult:
 class Tool:
     """A function that the model may call.
 
-    Its type hints and defaults tell the model what it takes, its docstring what it does; a
-    description in ``Annotated[..., Field(description=...)]`` tells of one argument. What a
-    `functools.partial` has bound by name is not shown, and cannot be changed by the model.
+    The model sees the type hints and defaults as a JSON Schema, and the docstring as the
+    description. ``Annotated[..., Field(description=...)]`` describes one argument. The model
+    neither sees nor changes an argument that a `functools.partial` has bound by name.
 
     The function may be asynchronous. Any other runs in a worker thread and cannot be stopped from
-    outside: a cancellation waits for it, and what it returns counts, however late, unless it asks
-    `anyio.from_thread.check_cancelled` itself.
+    outside: a cancellation waits for it, and its result counts, however late, unless the function
+    calls `anyio.from_thread.check_cancelled` itself.
 
     Args:
         function: A function, a method, a `functools.partial` or an object with ``__call__``. It
-            returns a text, None, bytes, an `Image`, a list of texts and pictures, or what is then
-            spelled as JSON.
-        name: How the model calls it; None: as the function is called.
-        description: What the model is told of it; None: the docstring.
+            returns a text, None, bytes, an `Image`, a list of texts and pictures, or data, which
+            is then spelled as JSON.
+        name: The name for the model; None: the function's.
+        description: The description for the model; None: the docstring.
         timeout: Seconds after which a call is cancelled, and the model told so; None: never.
         is_parallel: It may run at the same time as other calls of one answer.
-        longest: How many characters of output the model is shown; the middle of more is left out.
+        longest: Characters of output that the model is shown; the middle of more is left out.
 
     Attributes:
         function: What is called.
-        spec: What the model is told of it.
+        spec: Name, description and schema, as the model sees them.
 
     Raises:
-        TypeError: It cannot be a tool; the message says why.
+        TypeError: The function cannot be a tool; the message says why.
     """
 
     def __init__(
@@ -94,24 +94,24 @@ class Tool:
         except TypeError as error:
             raise TypeError(f"{self.name!r} cannot be a tool: {error}") from error
         self._is_async = is_async(function)
-        told = description_of(function) if description is None else description
-        self.spec = ToolSpec(self.name, clean(told), self._arguments.schema)
+        text = description_of(function) if description is None else description
+        self.spec = ToolSpec(self.name, clean(text), self._arguments.schema)
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
 
     async def run(self, input: Mapping[str, Any]) -> ToolResult:  # noqa: A002 - as ToolCall has it
-        """Call the function with *input*, a JSON object; whatever fails is told in the result.
+        """Call the function with *input*, a JSON object; any failure is in the result.
 
-        A cancellation of the caller's passes, once the function has ended. So do `SystemExit`,
-        `KeyboardInterrupt` and whatever else is no `Exception`. One that the function brought
-        about itself, by waiting for a task that was cancelled, is told as well.
+        The caller's cancellation passes on, once the function has ended; so does every exception
+        that is no `Exception`, such as `KeyboardInterrupt`. A cancellation that the function caused
+        itself, by waiting for a task that was cancelled, is a failure in the result.
         """
         output, is_error = await self._outcome(input)
         return ToolResult(bounded(output, self.longest), is_error)
 
     async def _outcome(self, given: Mapping[str, Any]) -> tuple[Output, bool]:
-        """Return what the model is told, and whether it is an error."""
+        """Return what the model is shown, and whether it is an error."""
         try:
             arguments = self._arguments.check(given)
             with anyio.move_on_after(self.timeout):
@@ -124,10 +124,10 @@ class Tool:
                 raise
             return f"{self.name!r} broke off: what it waited for was cancelled.", True
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is for the model
-            return clean(_told(error)), True
+            return clean(_message(error)), True
         return (
-            f"{self.name!r} was stopped, for it had not ended after {self.timeout:g} s. What it "
-            "did until then is done; ask it for less at once.",
+            f"{self.name!r} was stopped, because it had not ended after {self.timeout:g} s. "
+            "What it did until then is done; ask it for less at once.",
             True,
         )
 
@@ -136,32 +136,32 @@ class Tool:
         if self._is_async:
             returned = call()
         else:
-            # In a tuple, for trio lets no coroutine out of a thread; a plain function may well
-            # hand on one of an asynchronous function.
+            # In a tuple, because trio lets no coroutine out of a thread, and a plain function may
+            # return the coroutine of an asynchronous one.
             (returned,) = await anyio.to_thread.run_sync(lambda: (call(),))
         return await returned if inspect.isawaitable(returned) else returned
 
 
 def _output_of(returned: object) -> tuple[Output, bool]:
-    """Return *returned* as output, and whether it is an error; that it ran is told in any case."""
+    """Return *returned* as output, and whether that failed: then the output says that it ran."""
     try:
         return output_of(returned), False
-    except Exception as error:  # noqa: BLE001 - whatever a value raises that is asked for its text
-        why = clean(_told(error))
+    except Exception as error:  # noqa: BLE001 - whatever its `str` raises
+        why = clean(_message(error))
         return f"It ran to its end, but what it returned cannot be shown ({why}).", True
 
 
 def _is_cancelled() -> bool:
-    """Say whether it was the caller who cancelled the present task."""
+    """True if the caller cancelled the current task."""
     try:
         task = asyncio.current_task()
-    except RuntimeError:  # trio cancels in a way of its own
+    except RuntimeError:  # trio has its own cancellation
         return False
     return task is None or task.cancelling() > 0
 
 
 def tools_by_name(tools: Iterable[Tool | Callable[..., object]]) -> dict[str, Tool]:
-    """Return *tools* by their names, in order; bare functions are made tools of.
+    """Return *tools* by their names, in order; bare functions become tools.
 
     Raises:
         ValueError: Two have one name.
@@ -187,13 +187,13 @@ def _checked_name(name: object) -> str:
     )
 
 
-def _told(error: Exception) -> str:
-    """Say what a tool raised: its class and message, of a group each one's."""
+def _message(error: Exception) -> str:
+    """Return the class and message of what a tool raised; of a group, those of each."""
     if isinstance(error, ExceptionGroup):
-        return "\n".join(_told(each) for each in error.exceptions)
+        return "\n".join(_message(each) for each in error.exceptions)
     try:
         message = str(error)
-    except Exception:  # noqa: BLE001 - an error that cannot be told is still one
+    except Exception:  # noqa: BLE001 - an error without a readable message is still one
         message = ""
     name = type(error).__name__
     return f"{name}: {message}" if message else name

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .test_main import run
+from ...command import run_command as run
 
 A, B, C = "zai/glm-4.6", "anthropic/claude-sonnet-5", "openai/gpt-5.6"
 MAP = {"fallbackModelsByModel": {A: B}}

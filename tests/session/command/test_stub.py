@@ -13,7 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from .test_main import PRIMARY, SIBLING, SIDESTEP, environment
+from ...command import environment
+from .test_main import PRIMARY, SIBLING, SIDESTEP
 
 DEMO_TEXT = "The sibling answers: the parser drops the last token.\n"
 

@@ -230,7 +230,7 @@ async def test_a_timeout_is_told_once_the_function_has_cleaned_up() -> None:
 
     assert cleaned == [True]
     assert result.is_error
-    assert "'tool' was stopped, for it had not ended after 30 s" in str(result.output)
+    assert "'tool' was stopped, because it had not ended after 30 s" in str(result.output)
 
 
 async def test_a_plain_function_that_asks_is_stopped_by_the_timeout() -> None:
