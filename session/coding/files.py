@@ -1,6 +1,6 @@
 """The tools that read and change one file."""
 
-# No postponed annotations: what they are made of is needed where a schema is drawn from them.
+# Annotations are not postponed, because a schema is made of them at run time.
 
 import base64
 from dataclasses import dataclass
@@ -11,7 +11,8 @@ from anyio import to_thread
 from pydantic import Field
 
 from ...provider.conversation import Image, Output
-from .approval import Approve, Request, diff_of, require
+from .approval import Approve, Request, require
+from .diff import diff_of
 from .workspace import Workspace
 
 MOST_BYTES = 5_000_000
@@ -31,7 +32,7 @@ ReplaceAll = Annotated[bool, Field(description="Replace `old` wherever it occurs
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What is to become of a file; *before* is None where there is none yet."""
+    """A change of a file. *before* is None: there is no file yet."""
 
     real: Path
     before: bytes | None
@@ -42,7 +43,7 @@ class _Change:
 class FileTools:
     """Read, write and edit files of a workspace.
 
-    What is written is shown to *approve* first, and only then written, unless the file has
+    A change is shown to *approve* first. It is written once it is allowed, unless the file has
     changed in between.
     """
 
@@ -64,7 +65,7 @@ class FileTools:
         To change a part of a file, use edit.
         """
         return await self._carry_out(
-            "write", await to_thread.run_sync(self._written, path, content)
+            "write", await to_thread.run_sync(self._change_by_write, path, content)
         )
 
     async def edit(
@@ -74,7 +75,7 @@ class FileTools:
 
         It must occur exactly once, so give enough of the lines around it, or set replace_all.
         """
-        change = await to_thread.run_sync(self._edited, path, old, new, replace_all)
+        change = await to_thread.run_sync(self._change_by_edit, path, old, new, replace_all)
         return await self._carry_out("edit", change)
 
     def _read(self, path: str, offset: int, limit: int) -> Output:
@@ -91,21 +92,21 @@ class FileTools:
                 raise ValueError(f"{name!r} is a binary file: only text and pictures can be read")
             return _numbered(file, name, offset, limit)
 
-    def _written(self, path: str, content: str) -> _Change:
+    def _change_by_write(self, path: str, content: str) -> _Change:
         real = self._workspace.resolve(path)
         after = _encoded(content)
         count = content.count("\n") + bool(content and not content.endswith("\n"))
         done = f"wrote {self._workspace.name(real)!r}, lines: {count}"
-        return _Change(real, self._now(real), after, done)
+        return _Change(real, self._content(real), after, done)
 
-    def _edited(self, path: str, old: str, new: str, replace_all: bool) -> _Change:
+    def _change_by_edit(self, path: str, old: str, new: str, replace_all: bool) -> _Change:
         real = self._workspace.resolve(path)
         name = self._workspace.name(real)
         if old == new:
             raise ValueError("nothing would change: `old` and `new` are the same")
         if not old:
             raise ValueError("`old` is empty: give the text to replace, or use write")
-        before = self._now(real)
+        before = self._content(real)
         if before is None:
             raise ValueError(f"{name!r} is not there: make it with write")
         text = _decoded(before, name)
@@ -134,12 +135,12 @@ class FileTools:
         return change.done
 
     def _replace(self, change: _Change) -> None:
-        if self._now(change.real) != change.before:
+        if self._content(change.real) != change.before:
             name = self._workspace.name(change.real)
             raise ValueError(f"{name!r} was changed meanwhile: read it again")
         self._workspace.replace_file(change.real, change.after)
 
-    def _now(self, real: Path) -> bytes | None:
+    def _content(self, real: Path) -> bytes | None:
         try:
             file = self._workspace.open_file(real)
         except ValueError as error:
@@ -189,7 +190,7 @@ def _encoded(text: str) -> bytes:
 
 
 def _numbered(file: BinaryIO, name: str, offset: int, limit: int) -> str:
-    """Return lines as they are shown; no more of the file is held than that."""
+    """Return numbered lines, with only those in memory."""
     shown: list[str] = []
     size = number = 0
     while (line := _line(file)) is not None:
@@ -209,7 +210,7 @@ def _numbered(file: BinaryIO, name: str, offset: int, limit: int) -> str:
 
 
 def _line(file: BinaryIO) -> str | None:
-    """Return the next line, the start of it if it is long; None at the end."""
+    """Return the next line, shortened if it is long; None: the file has ended."""
     most = 4 * LONGEST_LINE
     piece = file.readline(most)
     if not piece:

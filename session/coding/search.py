@@ -1,6 +1,6 @@
 """The tools that find files, and lines in them."""
 
-# No postponed annotations: what they are made of is needed where a schema is drawn from them.
+# Annotations are not postponed, because a schema is made of them at run time.
 
 import fnmatch
 import json
@@ -50,7 +50,7 @@ Glob = Annotated[
 
 @dataclass(slots=True)
 class _Found:
-    """What a search has come to so far."""
+    """What a search has found so far."""
 
     hits: list[str] = field(default_factory=list)
     skipped: int = 0
@@ -99,7 +99,7 @@ class SearchTools:
             raise ValueError(f"`pattern` is no regular expression: {found.error}")
         if not (found.is_ended or timer.cancelled_caught):
             raise ValueError("the search broke off: try it again")
-        return self._told(found)
+        return self._summary(found)
 
     def _list(self, path: str, depth: int) -> str:
         top = self._workspace.resolve(path)
@@ -119,7 +119,7 @@ class SearchTools:
                     yield from self._tree(entry.path, level + 1, depth)
 
     def _batches(self, top: Path, globs: tuple[str, ...], found: _Found) -> Iterator[bytes]:
-        """Yield the text files below *top* as a searcher reads them, empty ones in between."""
+        """Yield the text files below *top* as `search_process` reads them, some of them empty."""
         if not top.is_dir():
             yield self._text(top, found)
             return
@@ -165,7 +165,7 @@ class SearchTools:
         text = content.decode(errors="replace").replace("\r\n", "\n").removesuffix("\n")
         return json.dumps([self._workspace.name(real), text]).encode() + b"\n"
 
-    def _told(self, found: _Found) -> str:
+    def _summary(self, found: _Found) -> str:
         lines = found.hits or (["[no line matches]"] if found.is_ended else [])
         if len(found.hits) >= MOST_HITS:
             lines.append(f"[stopped after {MOST_HITS} lines: narrow the pattern, path or glob]")
@@ -194,7 +194,7 @@ def _label(entry: Entry) -> str:
 
 
 def _globs(glob: str | None) -> tuple[str, ...]:
-    """Return what *glob* stands for, without braces, and with ``**/`` as no folder as well."""
+    """Return the patterns of *glob* without braces, each also with ``**/`` as no folder at all."""
     left = [glob] if glob else []
     plain: list[str] = []
     while left:
@@ -211,7 +211,7 @@ def _globs(glob: str | None) -> tuple[str, ...]:
 
 
 async def _search(order: dict[str, object], batches: Iterator[bytes], found: _Found) -> None:
-    """Let a process of its own search, and end it whatever happens."""
+    """Search in a process of its own, and end that process in every case."""
     # There, our interpreter is the application: it would be started a second time.
     if getattr(sys, "frozen", False):
         raise ValueError("a frozen application cannot search: run a program that does, as `grep`")
@@ -220,7 +220,7 @@ async def _search(order: dict[str, object], batches: Iterator[bytes], found: _Fo
         process = await anyio.open_process(command, stderr=subprocess.DEVNULL)
         try:
             if process.stdin is None or process.stdout is None:
-                raise ValueError("the search cannot be led")
+                raise ValueError("the search process has no pipes")
             scope.shield = False
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_feed, process.stdin, order, batches)
@@ -234,7 +234,7 @@ async def _search(order: dict[str, object], batches: Iterator[bytes], found: _Fo
 
 
 async def _feed(stdin: ByteSendStream, order: dict[str, object], batches: Iterator[bytes]) -> None:
-    # It stops listening when it has found enough.
+    # The process stops reading when it has found enough.
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         await stdin.send(json.dumps(order).encode() + b"\n")
         while (batch := await to_thread.run_sync(next, batches, None)) is not None:

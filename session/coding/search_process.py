@@ -1,11 +1,11 @@
 """Search texts for a pattern, as a program of its own.
 
-`re` holds the interpreter's lock while it matches, so that a pattern that runs away would stop
-every thread there is; a process can be ended. It is run by its path, and imports nothing of ours.
+`re` holds the interpreter's lock while it matches, so that a runaway pattern would stop every
+thread; a process can be ended. The program is run by its path, and imports nothing of ours.
 
-The first line of stdin is ``{"pattern", "most", "longest", "shown"}``, every further one ``[name,
-text]``. A line of stdout is ``[name, number, line]``, with as much of the line as is shown; but the
-last is ``{"cut": lines searched only up to longest}`` or ``{"error": why the pattern is none}``.
+The first line of stdin is ``{"pattern", "most", "longest", "shown"}``, each further line ``[name,
+text]``. A line of stdout is ``[name, number, line]``, the line shortened to ``shown``. The last one
+is ``{"cut": lines searched only up to longest}`` or ``{"error": why the pattern is invalid}``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def search(lines: Iterable[str], output: TextIO) -> None:
-    """Write a line for each hit as soon as it is found, up to ``most``."""
+    """Write a line for each hit when it is found, at most ``most`` lines."""
     source = iter(lines)
     order = json.loads(next(source))
     try:

@@ -1,6 +1,6 @@
 """The tool that runs a command."""
 
-# No postponed annotations: what they are made of is needed where a schema is drawn from them.
+# Annotations are not postponed, because a schema is made of them at run time.
 
 import os
 import shutil
@@ -23,7 +23,7 @@ MOST_BYTES = 30_000
 _CHUNK = 65_536
 _MOST_DRAINED = 64
 _OURS = "SIDESTEP_"
-"""What our own variables begin with; there are keys in some."""
+"""The prefix of our own variables, some of which hold keys."""
 
 Command = Annotated[str, Field(description="What the shell is to run.")]
 Timeout = Annotated[
@@ -34,12 +34,11 @@ Timeout = Annotated[
 class ShellTool:
     """Run commands in a folder, each in a process group of its own that ends with it.
 
-    A process that leaves its group on purpose, as a daemon does, is out of reach.
+    A process that leaves its group on purpose, as a daemon does, is not ended.
 
     Args:
-        root: Where commands start; nothing keeps them there.
-        environ: What they are started with, but for variables that are named like a key; None:
-            `os.environ`.
+        root: Where commands start; they may leave it.
+        environ: Their variables, except those that are named like a key; None: `os.environ`.
         hidden: Names of other variables to leave out.
     """
 
@@ -76,7 +75,7 @@ class ShellTool:
         return f"{output.text()}[exit code {output.status}]"
 
     async def _run(self, command: str, seconds: float, output: "_Output") -> None:
-        """Fill *output*; its status stays None where time ran out."""
+        """Fill *output*; its status stays None if time ran out."""
         with _pipe() as (reader, writer), anyio.CancelScope(shield=True) as scope:
             process = await self._start(command, writer)
             try:
@@ -108,7 +107,7 @@ class ShellTool:
 
 
 def visible_environ(environ: Mapping[str, str], hidden: Collection[str] = ()) -> dict[str, str]:
-    """Return *environ* without what is named like a key, what is ours, and what is *hidden*."""
+    """Return *environ* without our variables, those named like a key, and *hidden*."""
     return {
         name: value
         for name, value in environ.items()
@@ -117,7 +116,7 @@ def visible_environ(environ: Mapping[str, str], hidden: Collection[str] = ()) ->
 
 
 class _Output:
-    """The first bytes of an output, the last ones, and the exit status, negative for a signal."""
+    """The first and the last bytes of an output, and the exit status, negative for a signal."""
 
     def __init__(self) -> None:
         self.status: int | None = None
@@ -135,7 +134,7 @@ class _Output:
             self._dropped += over
 
     def text(self) -> str:
-        """Return it as text, ending in a line break unless it is empty."""
+        """Return the output as text, with a line break at the end unless it is empty."""
         if self._dropped:
             start = self._start.decode(errors="replace")
             end = self._end.decode(errors="replace")
@@ -147,9 +146,9 @@ class _Output:
 
 @contextmanager
 def _pipe() -> Iterator[tuple[int, int]]:
-    """Open a pipe of our own; asyncio would wait for whoever else holds one of its.
+    """Open a pipe; the caller closes the writer.
 
-    The writer is to be closed inside.
+    A pipe of asyncio's would keep us waiting for every process that holds its other end.
     """
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
@@ -170,7 +169,7 @@ async def _collect(reader: int, output: _Output) -> None:
 
 
 def _drain(reader: int, output: _Output) -> None:
-    """Take what is still in the pipe, though a daemon may go on filling it."""
+    """Read what is left in the pipe, but not for ever: a daemon may go on writing."""
     with suppress(BlockingIOError):
         for _ in range(_MOST_DRAINED):
             chunk = os.read(reader, _CHUNK)

@@ -1,4 +1,4 @@
-"""The coding tools, as ``sidestep run --workspace`` gives them to the model."""
+"""The coding tools of ``sidestep run --workspace``."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def coding_tools(
 ) -> list[Tool]:
     """Return ``read``, ``write``, ``edit``, ``list``, ``search`` and ``shell`` for *workspace*.
 
-    Those that only look may run side by side. The others ask *approve* first, and wait for its
-    answer however long that takes; a command has a time limit of its own.
+    Tools that only read may run side by side. The others ask *approve* first, and wait for its
+    answer without a limit; a command has a time limit of its own.
 
     Args:
-        environ: What commands are run with, but for variables that are named like a key; None:
+        environ: The variables of commands, except those that are named like a key; None:
             `os.environ`.
         hidden: Names of other variables that no command is to see.
     """

@@ -1,4 +1,4 @@
-"""The folder that a model may work in, and nothing outside it."""
+"""The folder in which the tools of a model work."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 LONGEST_PATH = 4096
 MOST_ENTRIES = 10_000
-# Not every system has all of them; a workspace on such a one is refused.
+# Some systems lack one of these; a workspace is refused there.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a folder holds.
+    """One entry of a folder.
 
     Args:
-        path: Where it is; a link is not followed.
+        path: Its place; a link is not followed.
     """
 
     path: Path
@@ -36,15 +36,14 @@ class Entry:
 
 
 class Workspace:
-    """A folder whose files can be read and replaced, and out of which no path leads.
+    """A folder whose files can be read and replaced; no path leads out of it.
 
-    A path is resolved, links and all, and what it names is then opened folder by folder without
-    following a link, so that one put there in between leads nowhere. A file outside that also has
-    a name inside, a hard link, counts as inside: it can be read, and replacing it leaves the one
-    outside as it was.
+    A path is resolved with its links. The result is then opened folder by folder without following
+    a link, so that a link put there in between has no effect. A hard link inside to a file outside
+    counts as inside: it can be read, and replacing it leaves the file outside unchanged.
 
     Raises:
-        ConfigError: *root* is not there or no folder, or this system cannot keep the promise.
+        ConfigError: *root* is missing or no folder, or this system cannot open files that way.
     """
 
     def __init__(self, root: Path) -> None:
@@ -60,7 +59,7 @@ class Workspace:
             raise ConfigError(f"workspace {str(root)!r} is no folder: name the folder it is in")
 
     def resolve(self, path: str) -> Path:
-        """Return the real path that *path* names; nothing needs to be there.
+        """Return the real path that *path* names; the file need not exist.
 
         Raises:
             ValueError: It leads out of the workspace, or is no path.
@@ -84,12 +83,12 @@ class Workspace:
         return visible(real.relative_to(self.root).as_posix())
 
     def open_file(self, real: Path) -> BinaryIO:
-        """Open the file that `resolve` found, to read it.
+        """Return the file at the path that `resolve` returned, open for reading.
 
         Raises:
-            ValueError: It is not there, no regular file, or cannot be read.
+            ValueError: It is missing, no regular file, or cannot be read.
         """
-        with self._told(real), self._folder(real.parent) as folder:
+        with self._explained(real), self._folder(real.parent) as folder:
             _check_file(os.stat(real.name, dir_fd=folder, follow_symlinks=False))
             opened = os.open(real.name, os.O_RDONLY | _NO_LINK, dir_fd=folder)
             try:
@@ -100,15 +99,14 @@ class Workspace:
                 raise
 
     def replace_file(self, real: Path, content: bytes) -> None:
-        """Put *content* at the path that `resolve` found, all of it or nothing.
+        """Write *content* to the path that `resolve` returned, all of it or nothing.
 
-        Folders on the way are made. A file that is there keeps its mode and, where possible, its
-        owner.
+        Missing folders are made. An existing file keeps its mode and, where possible, its owner.
 
         Raises:
-            ValueError: Something else than a regular file is there, or it cannot be written.
+            ValueError: The path is no regular file, or cannot be written.
         """
-        with self._told(real), self._folder(real.parent, is_made=True) as folder:
+        with self._explained(real), self._folder(real.parent, is_made=True) as folder:
             before = _status(real.name, folder)
             temporary = f".{secrets.token_hex(8)}.tmp"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK
@@ -125,12 +123,12 @@ class Workspace:
                 raise
 
     def scan(self, real: Path) -> list[Entry]:
-        """Return what is in the folder *real* by name, the first 10,000 that the system lists.
+        """Return the entries of the folder *real* by name, the first 10,000 that the system lists.
 
         Raises:
-            ValueError: It is not there, no folder, or cannot be read.
+            ValueError: It is missing, no folder, or cannot be read.
         """
-        with self._told(real), self._folder(real) as folder, os.scandir(folder) as found:
+        with self._explained(real), self._folder(real) as folder, os.scandir(folder) as found:
             entries = [Entry(real / each.name, _kind(each)) for each in islice(found, MOST_ENTRIES)]
         return sorted(entries, key=lambda entry: entry.path.name)
 
@@ -152,7 +150,7 @@ class Workspace:
             os.close(folder)
 
     @contextmanager
-    def _told(self, real: Path) -> Iterator[None]:
+    def _explained(self, real: Path) -> Iterator[None]:
         name = self.name(real)
         try:
             yield
@@ -166,7 +164,7 @@ class Workspace:
 
 
 def visible(text: str, *, keep: str = "") -> str:
-    """Return *text* with an escape for every character that cannot be seen, but for *keep*."""
+    """Return *text* with an escape for every invisible character, except those in *keep*."""
     return "".join(
         char if char.isprintable() or char in keep else char.encode("unicode_escape").decode()
         for char in text

@@ -12,14 +12,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sidestep.session.coding.approval import (
-    MOST_SHOWN,
-    Approve,
-    Request,
-    approve_all,
-    ask_in_terminal,
-    diff_of,
-)
+from sidestep.session.coding.approval import Approve, Request, approve_all, ask_in_terminal
+from sidestep.session.coding.diff import MOST_SHOWN, diff_of
 from sidestep.session.coding.tools import coding_tools
 from sidestep.session.coding.workspace import Workspace
 
