@@ -1,4 +1,4 @@
-"""What a function of the agent's own raised, put in the log without its keys."""
+"""Log what a callback of the agent raised, without keys."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ..provider.log import logger
 from ..provider.secret import masked
 
 
-def log_raised(told: str) -> None:
-    """Log *told* and the traceback of the exception in hand, with what looks like a key masked.
+def log_raised(what: str) -> None:
+    """Log *what* and the traceback of the current exception, with everything like a key masked.
 
-    The traceback is text, since an exception's own words would be printed as they are.
+    The traceback is formatted here, because `logging` would print the exception unmasked.
     """
-    logger.error("%s", masked(f"{told}\n{traceback.format_exc().rstrip()}"), stacklevel=2)
+    logger.error("%s", masked(f"{what}\n{traceback.format_exc().rstrip()}"), stacklevel=2)

@@ -116,11 +116,11 @@ def _show_state(console: Console, found: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in found["settings"].items():
         if name != "fallbackModelsByModel":
-            table.add_row(f"  {name}", Text(masked(_told(value))))
+            table.add_row(f"  {name}", Text(masked(_cell(value))))
     console.print(table)
 
 
-def _told(value: object) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value)) or "none"
     return "the policy's own" if value is None else str(value)

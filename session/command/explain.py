@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from ..step.decision import Decision
 
 _CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "model_length"})
-"""The words of all wires for an answer that reached its longest length."""
+"""The stop reasons of all wires for an answer that reached its token limit."""
 
 _ELSEWHERE = Route("another/route")
-"""Stands for a healthy sibling where no route was named."""
+"""Stands for a healthy sibling if no route was named."""
 
 _PLACES = {"html": "a page of HTML", "text": "plain text", "binary": "binary data",
            "json": "JSON", "empty": "an empty body"}  # fmt: skip
-"""What can come in place of a stream, by its form."""
+"""What came in place of a stream, by its form."""
 
 
 @click.command(
@@ -79,10 +79,10 @@ def explain(
 def explain_answer(
     recorded: Recorded, environ: Mapping[str, str], *, route: Route | None = None
 ) -> dict[str, Any]:
-    """Return what *recorded* is, and what follows from it, as plain data.
+    """Return what *recorded* is, and what sidestep does about it, as plain data.
 
     Args:
-        route: The route that answered; None: one that has a healthy sibling, if any has.
+        route: The route that answered; None: a route with a healthy sibling, if any has one.
     """
     middleware = Sidestep.from_env(environ)
     known = middleware.providers
@@ -106,7 +106,7 @@ def explain_answer(
 
 
 def _notes(recorded: Recorded, provider: Provider, known: Mapping[str, Provider]) -> list[str]:
-    """Say what of the provider was taken for granted, and what speaks against it."""
+    """Return what was assumed of the provider, and what contradicts it."""
     name, wire = recorded.provider, recorded.looks_like
     if not name:
         return [f"the {provider.wire} wire, as no provider was given"]
@@ -118,7 +118,7 @@ def _notes(recorded: Recorded, provider: Provider, known: Mapping[str, Provider]
 
 
 def _fact(outcome: Outcome, recorded: Recorded, decoder: Decoder) -> str:
-    """Say what decided where no word of the provider's did."""
+    """Return what decided, if no fact of the provider did."""
     failure = outcome.failure
     if failure is None or failure.stage is not Stage.END:
         return "no word or status that sidestep knows"
@@ -152,12 +152,11 @@ def _answer(decoder: Decoder) -> dict[str, Any]:
 def _described(outcome: Outcome) -> dict[str, Any]:
     failure = outcome.failure
     assert failure is not None  # noqa: S101 - the caller has looked
-    told = failure_to_json(failure)
-    return told | {"delivered": outcome.has_shown, "because": failure.because}
+    return failure_to_json(failure) | {"delivered": outcome.has_shown, "because": failure.because}
 
 
 def _sibling(plan: Plan | None, route: Route | None) -> tuple[Route | None, str | None]:
-    """Return where a step goes from *route*, and the chain that it has to ask for; None: none."""
+    """Return the sibling of *route*, and the chain that a step has to ask for; None: none."""
     if plan is None or route is None:
         return (None if plan is None else _ELSEWHERE), None
     holding = [
@@ -197,31 +196,31 @@ def _decided(failure: Failure, middleware: Sidestep, sibling: Route | None) -> d
 
 
 def _cooldown(decision: Decision, config: FallbackConfig | None) -> float | None:
-    """Return for how many seconds the route is left alone, the first time."""
+    """Return the first cooldown of the route, in seconds; None: it has none."""
     if config is None or not isinstance(decision, Swap | Stop) or decision.cooldown is None:
         return None
     return float(min(max(config.cooldown_seconds, decision.cooldown), config.max_cooldown_seconds))
 
 
 def _repairs(change: str | None) -> list[str]:
-    """Tell of a repair, which comes before all else: our own client makes it."""
+    """Say that our own client repairs the request once, before all else."""
     return [] if change is None else [f"repaired once, where that changes the request: {change}"]
 
 
 def _why(at_first: Decision, at_last: Decision, retries: int, cooldown: float | None) -> list[str]:
-    """Tell in half a sentence each what sidestep does."""
-    told: list[str] = []
+    """Say what sidestep does, in half a sentence each."""
+    parts: list[str] = []
     if isinstance(at_first, Retry):
         often = "once" if retries == 1 else f"{retries} times at most, with waits that grow"
-        told.append(f"retried on the same route after {at_first.wait:g} s, {often}")
+        parts.append(f"retried on the same route after {at_first.wait:g} s, {often}")
     if isinstance(at_last, Swap):
         where = "a sibling" if at_last.sibling is _ELSEWHERE else str(at_last.sibling)
-        told.append(f"then moved to {where}" if told else f"moved to {where} at once")
+        parts.append(f"then moved to {where}" if parts else f"moved to {where} at once")
     if isinstance(at_last, Stop):
-        told.append(f"{'then ' if told else ''}the step fails: {at_last.why}")
+        parts.append(f"{'then ' if parts else ''}the step fails: {at_last.why}")
     if cooldown is not None:
-        told.append(f"the route that failed is left alone for {cooldown:g} s")
-    return told
+        parts.append(f"the route that failed is left alone for {cooldown:g} s")
+    return parts
 
 
 def show(console: Console, found: Mapping[str, Any]) -> None:
@@ -230,12 +229,12 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
     console.print(Text(str(found["kind"]), style=style))
     for name, value in found.items():
         if name != "kind" and value not in (None, "", [], {}):
-            line = Text.assemble((f"  {name:12} ", "dim"), printable(_written(name, value)))
+            line = Text.assemble((f"  {name:12} ", "dim"), printable(_cell(name, value)))
             console.print(line, soft_wrap=True)
 
 
-def _written(name: str, value: Any) -> str:
-    """Spell *value* for a person; its further lines stand below the first."""
+def _cell(name: str, value: Any) -> str:
+    """Return *value* as text; its further lines are indented below the first."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if name == "assumed":

@@ -1,4 +1,4 @@
-"""What a journal comes to, for people."""
+"""The summary of a journal as tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TITLES = {
 }
 _NUMBERS = frozenset({"count", "share", "seconds", "input", "output", "money", "unpriced"})
 _SHOWN = 20
-"""Rows of a table, and problems."""
+"""Most rows of a table, and most problems."""
 
 
 def show(console: Console, found: Mapping[str, Any]) -> None:
@@ -72,11 +72,11 @@ def _attempts(found: Mapping[str, Any]) -> str:
 
 
 def _spans(spans: Mapping[str, Any], name: str) -> str:
-    told = f"{_count(spans, 'count', name)}: {spans['answered']} answered, {spans['failed']} failed"
+    line = f"{_count(spans, 'count', name)}: {spans['answered']} answered, {spans['failed']} failed"
     errors = ", ".join(f"{row['error']} {row['count']}" for row in spans["errors"])
     if errors:
-        told += f" ({errors})"
-    return told + (f", {spans['unfinished']} without an end" if spans["unfinished"] else "")
+        line += f" ({errors})"
+    return line + (f", {spans['unfinished']} without an end" if spans["unfinished"] else "")
 
 
 def _count(found: Mapping[str, Any], key: str, noun: str = "") -> str:
@@ -90,13 +90,13 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     for name in rows[0]:
         table.add_column(name, justify="right" if name in _NUMBERS else "left", overflow="fold")
     for row in rows[:_SHOWN]:
-        table.add_row(*(Text(printable(_told(name, value))) for name, value in row.items()))
+        table.add_row(*(Text(printable(_cell(name, value))) for name, value in row.items()))
     if len(rows) > _SHOWN:
         table.add_row(f"… and {len(rows) - _SHOWN} more, with --json")
     return table
 
 
-def _told(name: str, value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
     if value is None:
         return "unknown" if name == "money" else ""
     if name == "share":

@@ -1,4 +1,4 @@
-"""What the options of the command take."""
+"""The types of the command's options."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RouteName(click.ParamType[Route]):
 
 
 class Place(click.Path):
-    """A file or a folder; a name that is empty, as of an unset variable, is not this folder."""
+    """A file or a folder; an empty name, as from an unset variable, is an error."""
 
     def convert(
         self,
@@ -93,13 +93,13 @@ class Limit(click.ParamType[tuple[str, float]]):
 
 
 def _number(text: str) -> Any:
-    """Return what *text* says, as an integer where it is one, also as 1e6."""
+    """Return the number that *text* spells, as an integer if it is one, also as 1e6."""
     number = float(text)
     return int(number) if number.is_integer() else number
 
 
 def budget_option(name: str, *, help: str) -> Callable[[Any], Any]:  # noqa: A002 - as click has it
-    """Return the option *name*, which is given once for each limit and makes one `Budget`."""
+    """Return the option *name*: written once for each limit, it makes one `Budget`."""
     return click.option(
         name, type=Limit(), multiple=True, callback=_budget, metavar="KEY=VALUE", help=help
     )
@@ -108,10 +108,10 @@ def budget_option(name: str, *, help: str) -> Callable[[Any], Any]:  # noqa: A00
 def _budget(
     ctx: click.Context, param: click.Parameter, limits: Iterable[tuple[str, float]]
 ) -> Budget | None:
-    told: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for name, limit in limits:
-        if name in told:
-            message = f"`{name}` is given twice, as {told[name]} and as {limit}: keep one of them"
+        if name in found:
+            message = f"`{name}` is given twice, as {found[name]} and as {limit}: keep one of them"
             raise click.BadParameter(message, ctx, param)
-        told[name] = limit
-    return Budget(**told) if told else None
+        found[name] = limit
+    return Budget(**found) if found else None

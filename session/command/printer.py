@@ -21,6 +21,7 @@ from ..event import (
     ProbeStarted,
     Repaired,
     RouteDegraded,
+    Spent,
     StepEnded,
     StepStarted,
     Swapped,
@@ -49,22 +50,53 @@ def print_json(event: Event) -> None:
     sys.stdout.flush()
 
 
+def _notice(event: Event) -> str | None:
+    """Return the notice of *event*; None: it has none of its own."""
+    match event:
+        case ToolRunEnded():
+            is_done = event.state == "completed"
+            return None if is_done else f"{event.name}: {event.state}{_reason(event.output)}"
+        case Compacted():
+            return f"the conversation was too long: {event.before} messages became a summary"
+        case StepStarted():
+            is_here = event.route == event.requested
+            return None if is_here else f"{event.requested} is degraded: starting on {event.route}"
+        case Waiting():
+            return f"retrying {event.route} in {event.seconds:.1f} s ({event.failure})"
+        case RouteDegraded():
+            until = time.strftime("%H:%M:%S", time.localtime(time.time() + event.seconds))
+            return f"{event.route} degraded until {until} ({event.seconds:.0f} s)"
+        case Swapped():
+            count = f"swap {event.swaps} of {event.max_swaps}"
+            return f"switched to {event.route}, {count} ({event.failure})"
+        case Repaired():
+            return f"asking {event.route} once more: {event.change} ({event.failure})"
+        case ProbeStarted():
+            return f"trying {event.route} again after its cooldown"
+        case (
+            TextDelta() | ReasoningDelta() | ToolCallStarted() | ToolCallEnded() | ToolRunStarted()
+            | AttemptStarted() | AttemptFailed() | PartsRetracted() | CandidateSkipped()
+            | ProbeEnded() | Spent() | StepEnded() | TurnEnded()
+        ):  # fmt: skip
+            return None
+
+
 def _brief(arguments: Mapping[str, Any]) -> str:
-    """Say in half a line what a tool was asked for."""
-    said = ", ".join(str(value).partition("\n")[0] for value in arguments.values())
-    return said if len(said) <= _BRIEF else f"{said[: _BRIEF - 1]}…"
+    """Return the arguments of a tool in half a line."""
+    values = ", ".join(str(value).partition("\n")[0] for value in arguments.values())
+    return values if len(values) <= _BRIEF else f"{values[: _BRIEF - 1]}…"
 
 
 def _reason(output: Output | None) -> str:
-    said = output.partition("\n")[0] if isinstance(output, str) else ""
-    return f" ({said})" if said else ""
+    line = output.partition("\n")[0] if isinstance(output, str) else ""
+    return f" ({line})" if line else ""
 
 
 class Printer:
-    """Print text as it comes, and a notice of whatever delays or moves it.
+    """Print text as it comes, and a notice of everything that delays or moves it.
 
     Args:
-        is_streamed: False holds the text back until the turn has ended.
+        is_streamed: False: hold the text back until the turn has ended.
     """
 
     def __init__(self, *, is_streamed: bool = True) -> None:
@@ -72,58 +104,39 @@ class Printer:
         self._is_terminal = sys.stdout.isatty()
         self._is_mid_line = False
         self._has_shown = False
-        self._asked: dict[str, Mapping[str, Any]] = {}
+        self._inputs: dict[str, Mapping[str, Any]] = {}
         self._passed_over: set[tuple[str, str]] = set()
 
     def __call__(self, event: Event) -> None:
+        """Print *event*, if it is anything that a person wants to see."""
         match event:
             case TextDelta():
                 if self._is_streamed:
                     self._write(event.text)
             case ToolCallEnded():
-                self._asked[event.id] = event.input
+                self._inputs[event.id] = event.input
             case ToolRunStarted():
-                self._note(f"{event.name} {_brief(self._asked.get(event.id, {}))}")
-            case ToolRunEnded() if event.state != "completed":
-                self._note(f"{event.name}: {event.state}{_reason(event.output)}")
-            case Compacted():
-                self._note(
-                    f"the conversation was too long: {event.before} messages became a summary"
-                )
-            case TurnEnded():
-                self._end(event)
+                self._note(f"{event.name} {_brief(self._inputs.get(event.id, {}))}")
             case AttemptStarted():
                 self._has_shown = False
             case PartsRetracted():
                 if self._has_shown:
                     self._note("the answer above is void: its attempt failed")
-            case StepStarted() if event.route != event.requested:
-                self._note(f"{event.requested} is degraded: starting on {event.route}")
-            case Waiting():
-                self._note(f"retrying {event.route} in {event.seconds:.1f} s ({event.failure})")
-            case RouteDegraded():
-                until = time.strftime("%H:%M:%S", time.localtime(time.time() + event.seconds))
-                self._note(f"{event.route} degraded until {until} ({event.seconds:.0f} s)")
-            case CandidateSkipped() if event.reason not in PASSING:
+            case CandidateSkipped():
                 self._pass_over(event)
-            case Swapped():
-                count = f"swap {event.swaps} of {event.max_swaps}"
-                self._note(f"switched to {event.route}, {count} ({event.failure})")
-            case Repaired():
-                self._note(f"asking {event.route} once more: {event.change} ({event.failure})")
-            case ProbeStarted():
-                self._note(f"trying {event.route} again after its cooldown")
-            case (
-                AttemptFailed() | CandidateSkipped() | ProbeEnded() | StepEnded() | StepStarted()
-                | ReasoningDelta() | ToolCallStarted() | ToolRunEnded()
-            ):  # fmt: skip
-                pass
+            case TurnEnded():
+                self._end(event)
+            case _:
+                if (notice := _notice(event)) is not None:
+                    self._note(notice)
 
     def _pass_over(self, event: CandidateSkipped) -> None:
-        """Say once in a turn why a route was passed over, whatever the numbers in it."""
-        told = event.route, without_numbers(event.reason)
-        if told not in self._passed_over:
-            self._passed_over.add(told)
+        """Say why a route was passed over, once a turn for reasons that differ only in numbers."""
+        if event.reason in PASSING:
+            return
+        seen = event.route, without_numbers(event.reason)
+        if seen not in self._passed_over:
+            self._passed_over.add(seen)
             self._note(f"{event.route} is passed over: {event.reason}")
 
     def _end(self, event: TurnEnded) -> None:

@@ -86,10 +86,10 @@ def render_conversation(
     }
 
 
-def _together(told: Sequence[Note], found: Iterable[Note]) -> Iterator[Note]:
-    """Return the notes of both, but of a thing that both are about only the first."""
-    yield from told
-    things = {note.what.partition(" to ")[0] for note in told}
+def _together(notes: Sequence[Note], found: Iterable[Note]) -> Iterator[Note]:
+    """Return the notes of both, and of two notes about one thing only the first."""
+    yield from notes
+    things = {note.what.partition(" to ")[0] for note in notes}
     settings = {thing.partition(" ")[0] for thing in things}
     if "thinking" in settings:
         settings.add("effort")
@@ -104,7 +104,7 @@ def _together(told: Sequence[Note], found: Iterable[Note]) -> Iterator[Note]:
 
 
 def show(found: Mapping[str, Any], *, with_notes: bool) -> str:
-    """Spell the body for a person, and after it a line for every change."""
+    """Return the body as indented JSON, and after it a line for every change."""
     lines = [json.dumps(found["body"], ensure_ascii=False, indent=2)]
     if with_notes:
         lines += ["", *(f"{note['text']}" for note in found["notes"])]

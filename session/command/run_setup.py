@@ -1,4 +1,4 @@
-"""What `sidestep run` was given, and the tools and the store that follow from it."""
+"""The settings of `sidestep run`, with the tools and the store that follow from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and a request to end, for the command."""
+"""Run an event loop that Ctrl-C and SIGTERM end."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ T = TypeVar("T")
 def run(main: Callable[[], Awaitable[T]]) -> T:
     """Run *main* in an event loop, and return what it returns.
 
-    asyncio by itself can sleep through a Ctrl-C that comes just as it goes to sleep: Python runs
-    a signal's handler only when the loop wakes, and nothing wakes it. A receiver of the loop's own
-    does.
+    asyncio by itself can miss a Ctrl-C that comes just as the loop goes to sleep, because Python
+    runs a signal's handler only when the loop wakes, and nothing wakes it. A signal receiver of the
+    loop wakes it.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C was pressed; *main* has been cancelled, and has cleaned up. A
-            second one does not wait for that.
-        SystemExit: The process was asked to end (SIGTERM), as Ctrl-C but for the exit status.
+        KeyboardInterrupt: Ctrl-C was pressed; *main* was cancelled, and has cleaned up. A second
+            Ctrl-C does not wait for that.
+        SystemExit: The process was asked to end (SIGTERM); the same, with another exit status.
     """
     if sys.platform == "win32":
         return anyio.run(main)

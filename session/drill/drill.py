@@ -1,4 +1,4 @@
-"""A rehearsed outage: the shipped ones, and those in a file."""
+"""A rehearsed outage, shipped or in a file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
@@ -31,7 +31,7 @@ class Drill:
     """An outage to play.
 
     Raises:
-        ConfigError: Of `find`: there is no such drill, or its file is wrong.
+        ConfigError: From `find`: there is no such drill, or its file is malformed.
     """
 
     name: str
@@ -72,8 +72,7 @@ class Drill:
         except ValueError as error:
             raise ConfigError(f"{name}.route: {error}") from None
         try:
-            told = file.config is not None
-            warnings = parse_config(json.dumps(file.config)).warnings if told else ()
+            warnings = () if file.config is None else _warnings(file.config)
             played = {"answers": file.answers, "counts": file.counts}
             return cls(name, file, Scenario.parse(played), warnings)
         except ConfigError as error:
@@ -81,12 +80,12 @@ class Drill:
 
 
 def find_scenario(name: str) -> tuple[Scenario, Drill | None]:
-    """Return the scenario of the shipped drill of that name, or that in the file of that name.
+    """Return the scenario of the drill, or of the file, of that name.
 
-    And the drill itself; None: the file holds only a scenario.
+    And the drill; None: the file holds only a scenario.
 
     Raises:
-        ConfigError: There is neither, or the file is wrong.
+        ConfigError: There is neither, or the file is malformed.
     """
     shipped = _shipped()
     if name not in shipped and not Path(name).exists():
@@ -104,6 +103,10 @@ def list_drills() -> list[Drill]:
     """Return the shipped drills, the default one first."""
     names = sorted(_shipped(), key=lambda name: (name != DEFAULT, name))
     return [Drill.find(name) for name in names]
+
+
+def _warnings(config: dict[str, Any]) -> tuple[ConfigWarning, ...]:
+    return parse_config(json.dumps(config)).warnings
 
 
 def _shipped() -> dict[str, Traversable]:

@@ -19,20 +19,19 @@ class _Table(BaseModel):
 
 
 class Expectation(_Table):
-    """What a turn must come to, as the stub received it and as a listener saw it.
+    """What must happen in a turn, as the stub received it and as a listener saw it.
 
     Args:
-        answered: The route whose answer it was; None after an error.
-        error: The class of what the turn raised; None after an answer.
-        text: What a listener is left with; None does not matter.
-        requests: ``[route, how many]`` in the order in which the stub received them; None does
-            not matter.
-        waits: Seconds that must lie at the least between two requests to one route, in order.
-        attempts: How many a listener was told of; None: as many as requests were received.
-        retracted: Attempts whose parts a listener was told to take back.
-        left: Requests whose connection was closed before their answer had ended.
-        tools: How often each tool ran; None does not matter.
-        steps: The route that answered each step, in order; None does not matter.
+        answered: The route that answered; None: the turn failed.
+        error: The class of what the turn raised; None: it was answered.
+        text: The text that a listener has at the end; None: any.
+        requests: ``[route, how many]`` in the order in which the stub received them; None: any.
+        waits: Least seconds between two requests to one route, in order.
+        attempts: How many a listener saw; None: as many as the stub received requests.
+        retracted: Attempts with a `PartsRetracted`.
+        left: Requests with a connection that the client closed before the end of the answer.
+        tools: How often each tool ran; None: any.
+        steps: The route that answered each step, in order; None: any.
         repaired: How many requests were changed because they were refused.
     """
 
@@ -54,7 +53,7 @@ class DrilledTurn(_Table):
 
     Args:
         pause: Seconds that pass before it.
-        expect: None: it must be answered, by whichever route.
+        expect: None: it must be answered, by any route.
     """
 
     prompt: str
@@ -73,7 +72,7 @@ class DrilledTool(_Table):
     """A tool that the drill's agent has.
 
     Args:
-        output: What it says, whatever it is asked for.
+        output: What it returns, whatever its arguments are.
         seconds: How long it takes.
     """
 
@@ -87,16 +86,16 @@ class DrillFile(_Table):
     Args:
         title: What happens, in a sentence.
         route: What the agent asks for: a route, or the name of a chain.
-        config: What a coordinator would set; None where *environ* says it.
-        environ: Variables to set beside that; ``${STUB}/PROVIDER`` in one is where the stub plays
-            that provider, or refuses it.
+        config: What a coordinator would set; None: *environ* says it.
+        environ: Further variables; ``${STUB}/PROVIDER`` in one is the address at which the stub
+            plays that provider, or refuses it.
         answers: What the stub answers on each route, as in a scenario.
         counts: How many tokens a route counts in any request, as in a scenario.
         never_sent: Texts that no request may hold.
         strict: The stub refuses what the real APIs refuse.
-        tools: What the agent's tools say, by their names.
+        tools: The agent's tools, by their names.
         eager: The agent begins a tool as soon as its call is closed.
-        reasoning: How much the models are to think; None leaves it to them.
+        reasoning: How much the models think; None: that is left to them.
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Whether a drill came out as it should, by what the stub received and a listener saw."""
+"""Judge a drill by what the stub received and what a listener saw."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _DELTAS = (TextDelta, ReasoningDelta, ToolCallStarted, ToolCallEnded)
 
 
 def judge(drill: Drill, turns: Sequence[PlayedTurn]) -> list[str]:
-    """Return what was not as it should be, a sentence each; nothing if the drill passed.
+    """Return what was not as expected, a sentence each; nothing if the drill passed.
 
-    One that is about an expectation ends with its key in the drill's file.
+    A sentence about an expectation ends with its key in the drill's file.
     """
     complaints = [
         f"turn {number}: {complaint}"
@@ -190,7 +190,7 @@ _CHECKS: tuple[Callable[[PlayedTurn, Expectation], Iterator[str]], ...] = (
 
 
 def shown(events: Iterable[Event]) -> str:
-    """Return the text that a listener is left with; what earlier steps said stays."""
+    """Return the text that a listener has at the end, that of earlier steps included."""
     text: list[str] = []
     kept = 0
     for event in events:

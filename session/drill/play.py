@@ -1,4 +1,4 @@
-"""Play a drill: the stub is the providers, a real turn runs through it over real sockets."""
+"""Play a drill: a real turn against the stub, over real sockets."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from .drill_file import DrilledTool
 
 TIME_SCALE = 0.02
-"""Real seconds that a second of the drill takes, unless told otherwise."""
+"""Real seconds that a second of the drill takes, by default."""
 
 _PLACE = re.compile(r"\$\{STUB\}(?=(?:/(?P<provider>[^/\s\"']+))?)")
-"""Where a variable names the stub, and which of its providers."""
+"""A place in a variable that stands for the stub's address, of that provider if it names one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScaledClock:
-    """The drill's time, of which one second takes *scale* real ones."""
+    """The drill's time; one of its seconds takes *scale* real ones."""
 
     scale: float
 

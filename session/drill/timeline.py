@@ -1,4 +1,4 @@
-"""What happened in a drill, drawn so that it is understood at a glance: routes as rows."""
+"""The timeline of a drill, with a row for each route, and what happened in words."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ _TOOLS = "  ▫ tool"
 
 @dataclass(slots=True)
 class _Tracks:
-    """A row of marks for each route, all of the same length."""
+    """A row of marks for each route, all of one length."""
 
     routes: list[Route]
     seconds_each: float
-    """Seconds of a wait that one column stands for."""
+    """Seconds that one column stands for."""
     rows: dict[Route, str] = field(default_factory=dict)
     head: str = ""
     degraded_until: dict[Route, float] = field(default_factory=dict)
@@ -65,18 +65,18 @@ class _Tracks:
         self.rows = dict.fromkeys(self.routes, "")
 
     def mark(self, route: Route | None, marks: str, now: float) -> None:
-        """Append *marks* to the row of *route*, and as much to every other."""
+        """Append *marks* to the row of *route*, and the same length to every other row."""
         for other, row in self.rows.items():
             is_degraded = self.degraded_until.get(other, 0.0) > now
             rest = ("░" if is_degraded else " ") * len(marks)
             self.rows[other] = row + (marks if other == route else rest)
 
     def columns(self, seconds: float) -> int:
-        """Say how many columns *seconds* take."""
+        """Return how many columns *seconds* take."""
         return max(round(seconds / self.seconds_each), 0)
 
     def label(self, text: str) -> None:
-        """Write *text* above what comes next."""
+        """Write *text* above the next marks."""
         self.head = self.head.ljust(self._width) + text
 
     def close(self, now: float) -> None:
@@ -84,7 +84,7 @@ class _Tracks:
         self.mark(None, " " * max(len(self.head) - self._width, 0), now)
 
     def divide(self) -> None:
-        """Draw a line between what was and what comes."""
+        """Draw a line between the marks so far and the next ones."""
         if self._width:
             self.rows = {route: row + "│" for route, row in self.rows.items()}
 
@@ -118,7 +118,7 @@ def _lines(
     yield from _head(width, drill, turns)
     for number, turn in enumerate(turns, 1):
         yield Text()
-        yield from _told(number, turn)
+        yield from _in_words(number, turn)
     yield Text()
     if not complaints:
         count = sum(len(turn.requests) for turn in turns)
@@ -210,7 +210,7 @@ def _draw_turn(tracks: _Tracks, turn: PlayedTurn) -> None:
                 pass
 
 
-def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
+def _in_words(number: int, turn: PlayedTurn) -> Iterator[Text]:
     yield Text.assemble(
         (f"turn {number}", "bold"), f"  {turn.prompt}", (f"  {turn.seconds:.1f} s", "dim")
     )
@@ -230,12 +230,12 @@ def _told(number: int, turn: PlayedTurn) -> Iterator[Text]:
 
 def _passed_over(turn: PlayedTurn) -> dict[Route, str]:
     skipped = (event for _, event in turn.events if isinstance(event, CandidateSkipped))
-    # The chart says what stood in the way for a while only.
+    # The chart shows what was in the way for a while only.
     return {event.route: event.reason for event in skipped if event.reason not in PASSING}
 
 
 def _steps(turn: PlayedTurn) -> Iterator[Text]:
-    """Say who answered which step, where there is more than one."""
+    """Say who answered which step, if there is more than one."""
     answered = [e.route for _, e in turn.events if isinstance(e, StepEnded) and e.error is None]
     if len(answered) < 2:
         return

@@ -1,4 +1,4 @@
-"""A file that says what happened: each attempt, wait, swap and cooldown, one object a line."""
+"""A file with a line for each attempt, wait, swap and cooldown."""
 
 from __future__ import annotations
 
@@ -24,23 +24,24 @@ from ..event import (
     TurnEnded,
 )
 from .journal_file import ends_mid_line, open_journal
-from .line import UNHEARD, VERSION, describe, line
+from .line import NOT_WRITTEN, VERSION, describe, line
 
 VARIABLE = "SIDESTEP_JOURNAL"
 
 
 class Journal:
-    """Append every event to a file, but for the words that were said.
+    """Append every event to a file, without prompts, answers and the output of tools.
 
-    A listener: give it to one `Sidestep` as ``journal``, which also tells it which turn an event
-    belongs to. Each line is written at once and whole, so that processes may share a file. What
-    cannot be written is lost, and counted; that is logged once, and no turn ends of it.
+    A listener: pass it to one `Sidestep` as ``journal``, which also says to which turn an event
+    belongs. Each line is written at once and whole, so that processes may share a file. A line
+    that cannot be written is lost and counted; that is logged once, and no turn fails because of
+    it.
 
     Args:
-        path: Where to append; made where it is missing, for its owner alone.
-        clock: What turns and tools are timed by.
-        wall_clock: Epoch seconds, for the time that stands on each line.
-        environ: Variables whose names end like those of secrets; their values are written nowhere.
+        path: Where to append; a missing file is made, for its owner alone.
+        clock: Measures turns and tools.
+        wall_clock: Epoch seconds, for the time on each line.
+        environ: Variables; the values of those that are named like secrets are never written.
             None: `os.environ`.
 
     Raises:
@@ -83,7 +84,7 @@ class Journal:
             return None
 
     def _begin_part(self) -> None:
-        """Give this process a part of its own; its first line is written with the next one."""
+        """Begin a part for this process; its head is written together with the next line."""
         self.session = os.urandom(8).hex()
         self._pid = os.getpid()
         self._is_headed = False
@@ -107,7 +108,7 @@ class Journal:
         return Page(self, next(self._turns) if of_turn else None)
 
     def close(self) -> None:
-        """Let go of the file; what is heard after that is not written."""
+        """Close the file; later events are not written."""
         self._close()
 
     def write(
@@ -119,26 +120,26 @@ class Journal:
         attempt: int | None,
         seconds: float | None = None,
     ) -> None:
-        """Write *event* with the numbers that join it to others; *seconds* is what it took."""
-        told = describe(event, self._environ)
-        if told is None or not self._close.alive:
+        """Write *event* with the numbers that relate it to others; *seconds*: how long it took."""
+        record = describe(event, self._environ)
+        if record is None or not self._close.alive:
             return
-        if os.getpid() != self._pid:  # a fork counts its steps on its own
+        if os.getpid() != self._pid:  # a fork counts its own steps
             self._begin_part()
         if seconds is not None:
-            told["seconds"] = seconds
+            record["seconds"] = seconds
         ids = {"turn": turn, "step": step, "attempt": attempt}
-        if not (self._is_ready() and self._append(self._stamp() | ids | told)):
+        if not (self._is_ready() and self._append(self._stamp() | ids | record)):
             self._lost += 1
 
     def _is_ready(self) -> bool:
-        """Write what has to stand before the next line; say whether it does."""
+        """Write what has to precede the next line; return whether it is there."""
         if not self._is_headed:
             self._is_headed = self._append(self._head())
         if self._is_headed and self._lost:
             ids = {"turn": None, "step": None, "attempt": None}
-            told = {"event": "LinesLost", "lines": self._lost}
-            if self._append(self._stamp() | ids | told):
+            record = {"event": "LinesLost", "lines": self._lost}
+            if self._append(self._stamp() | ids | record):
                 self._lost = 0
         return self._is_headed and not self._lost
 
@@ -151,7 +152,7 @@ class Journal:
         return {"at": at.replace("+00:00", "Z"), "session": self.session}
 
     def _append(self, record: Mapping[str, Any]) -> bool:
-        """Write *record* in one call; say whether all of it is there."""
+        """Write *record* in one call; return whether all of it is there."""
         written = b"\n" * self._is_torn + line(record)
         try:
             size = os.write(self._file, written)
@@ -175,10 +176,10 @@ class Journal:
 
 
 class Page:
-    """Write the events of one turn, or of one step outside a turn, each with what it belongs to.
+    """Write the events of one turn, or of one step outside a turn, with its numbers.
 
     Args:
-        turn: The number of the turn; None outside one.
+        turn: The number of the turn; None: there is none.
     """
 
     __slots__ = ("_attempt", "_journal", "_started_at", "_step", "_tools", "turn")
@@ -192,8 +193,8 @@ class Page:
         self._tools: dict[str, float] = {}
 
     def __call__(self, event: Event) -> None:
-        """Write *event*; one that names no attempt belongs to the last that began."""
-        if isinstance(event, UNHEARD):
+        """Write *event*; an event without an attempt belongs to the last one that began."""
+        if isinstance(event, NOT_WRITTEN):
             return
         if isinstance(event, StepStarted):
             self._step, self._attempt = event.step, None
@@ -207,11 +208,11 @@ class Page:
         self._journal.write(event, turn=self.turn, step=step, attempt=attempt, seconds=seconds)
 
     def aside(self) -> Page:
-        """Return a page of the same turn, for a step beside its own."""
+        """Return a page of the same turn, for a side call."""
         return Page(self._journal, self.turn)
 
     def _seconds(self, event: Event) -> float | None:
-        """Return what took how long, where the event itself does not say."""
+        """Return how long a tool or a turn took, because its event does not say."""
         if isinstance(event, ToolRunStarted):
             self._tools[event.id] = self._journal.clock.time()
         elif isinstance(event, ToolRunEnded):

@@ -1,4 +1,4 @@
-"""What the journal says of an event: one line, with no prompt, answer, tool output or key in it."""
+"""An event as a line of the journal, without prompt, answer, tool output or key."""
 
 from __future__ import annotations
 
@@ -28,77 +28,79 @@ VERSION = 1
 LONGEST = 4096
 """Bytes of a line, its end included."""
 
-UNHEARD = (TextDelta, ReasoningDelta, ToolCallStarted)
-"""What is not written at all."""
+NOT_WRITTEN = (TextDelta, ReasoningDelta, ToolCallStarted)
+"""Events that are not written at all."""
 _WORDS = ("text", "input", "output", "prompt")
-"""Fields that hold what was said; where they hold a number, they count it."""
+"""Fields that hold prompts and answers, unless their value is a number, which counts tokens."""
 _WHOLE, _LEAST = 1024, 32
-"""Characters of a text in a line that is too long, at first and at last; an id has fewer."""
+"""Longest text in a line that is too long, at first and at last; ids are shorter."""
 
 
 def describe(event: Event, environ: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return what is written of *event*, its ``step`` and ``attempt`` left out; None: nothing.
+    """Return *event* as it is written, without its ``step`` and ``attempt``; None: it is not.
 
-    Of an error only the class is written: the message of somebody else's may quote anything.
+    Of an error only the class is written, because its message may quote anything.
 
     Args:
-        environ: Whose secrets are written nowhere.
+        environ: Variables; the values of those that are named like secrets are never written.
     """
-    if isinstance(event, UNHEARD):
+    if isinstance(event, NOT_WRITTEN):
         return None
-    told = to_json(_silenced(event))
+    record = to_json(_without_texts(event))
     failure = getattr(event, "failure", None)
     if isinstance(failure, Failure):
-        told["failure"] = _hushed(told["failure"], failure, environ)
-    if "error" in told:
-        told["error"] = _class_of(told["error"])
+        record["failure"] = _redacted(record["failure"], failure, environ)
+    if "error" in record:
+        record["error"] = _class_of(record["error"])
     if isinstance(event, TurnEnded):
-        told["characters"] = len(event.text)
-    return {name: value for name, value in told.items() if not _is_unsaid(name, value)}
+        record["characters"] = len(event.text)
+    return {name: value for name, value in record.items() if not _is_left_out(name, value)}
 
 
 def line(record: Mapping[str, Any]) -> bytes:
-    """Return *record* as a line; where it would be too long, its texts are cut, and it says so."""
+    """Return *record* as a line; if it is too long, its texts are cut, and ``cut`` is true."""
     plain = {name: _plain(value) for name, value in record.items()}
-    written = _written(plain)
+    encoded = _encoded(plain)
     size = _WHOLE
-    while len(written) > LONGEST and size >= _LEAST:
-        written = _written(_cut(plain, size) | {"cut": True})
+    while len(encoded) > LONGEST and size >= _LEAST:
+        encoded = _encoded(_cut(plain, size) | {"cut": True})
         size //= 2
-    if len(written) > LONGEST:
+    if len(encoded) > LONGEST:
         ids = {name: plain.get(name) for name in ("at", "session", "turn", "step", "attempt")}
-        written = _written(_cut(ids | {"event": plain.get("event"), "cut": True}, _LEAST))
-    return written
+        encoded = _encoded(_cut(ids | {"event": plain.get("event"), "cut": True}, _LEAST))
+    return encoded
 
 
-def _silenced(event: Event) -> Event:
-    """Return *event* without what might be large, and is not written."""
+def _without_texts(event: Event) -> Event:
+    """Return *event* without fields that may be large and are not written."""
     if isinstance(event, ToolRunEnded):
         return replace(event, output=None)
     return replace(event, input={}) if isinstance(event, ToolCallEnded) else event
 
 
-def _is_unsaid(name: str, value: object) -> bool:
+def _is_left_out(name: str, value: object) -> bool:
     is_count = isinstance(value, int | float)
     return name in ("step", "attempt") or (name in _WORDS and not is_count)
 
 
 def _class_of(error: object) -> object:
-    """Return the class in ``Class: message``, or in an object that has both."""
+    """Return the class of ``Class: message``, or of an object with both."""
     if isinstance(error, dict):
         return error.get("class")
     return error.partition(":")[0] if isinstance(error, str) else None
 
 
-def _hushed(told: dict[str, Any], failure: Failure, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return a failure as it is *told*, without keys, and without the words of a bug."""
+def _redacted(
+    record: dict[str, Any], failure: Failure, environ: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return *record*, a failure, without keys, and without the message of a bug."""
     if failure.kind is FailureKind.UNKNOWN and failure.status is None:
         cause = "" if failure.cause is None else type(failure.cause).__name__
-        return told | {"message": cause}
+        return record | {"message": cause}
     secrets = [value for name, value in environ.items() if names_a_secret(name)]
     return {
         name: without_keys(value, secrets) if isinstance(value, str) else value
-        for name, value in told.items()
+        for name, value in record.items()
     }
 
 
@@ -116,7 +118,7 @@ def _plain(value: object) -> object:
 
 
 def _cut(value: Any, size: int) -> Any:
-    """Return *value* with every text in it brought down to *size* characters."""
+    """Return *value* with every text in it cut to *size* characters."""
     if isinstance(value, dict):
         return {name: _cut(each, size) for name, each in value.items()}
     if isinstance(value, list):
@@ -125,6 +127,6 @@ def _cut(value: Any, size: int) -> Any:
     return f"{value[: size - 1]}…" if is_long else value
 
 
-def _written(record: Mapping[str, Any]) -> bytes:
+def _encoded(record: Mapping[str, Any]) -> bytes:
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     return text.encode(errors="replace") + b"\n"

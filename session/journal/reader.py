@@ -1,4 +1,4 @@
-"""A journal, line by line; what is no line of one is noted, and passed over."""
+"""Read a journal line by line; note and skip what is no line of a journal."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 _READ_AT_ONCE = 16 * LONGEST
 _MOST_PROBLEMS = 100
-"""Of those that are kept in words; all are counted."""
+"""Of those whose text is kept; all are counted."""
 
 
-class NotOurs(Exception):
-    """A line is none of a journal, or lacks something."""
+class NotAJournalLine(Exception):
+    """A line does not belong to a journal, or lacks something."""
 
 
 class JournalReader:
     """Read the entries of a journal.
 
     Attributes:
-        problems: What was passed over, each with its ``line``, counted from 1; the first hundred.
+        problems: Lines that were skipped, each with its ``line``, from 1; the first hundred.
         problem_count: How many there are.
         sessions: The version of each session's part.
     """
@@ -42,7 +42,7 @@ class JournalReader:
         self._newer = ""
 
     def read(self, file: BinaryIO, take: Callable[[dict[str, Any]], None]) -> None:
-        """Hand every entry of *file* to *take*; where that raises `NotOurs`, it is noted.
+        """Pass every entry of *file* to *take*; note what it refuses with `NotAJournalLine`.
 
         Raises:
             ConfigError: Nothing in *file* can be read as a journal.
@@ -54,7 +54,7 @@ class JournalReader:
                 if entry is not None:
                     take(entry)
                     self._has_journal = True
-            except NotOurs as error:
+            except NotAJournalLine as error:
                 self._note(number, str(error))
         if self._has_lines and not self._has_journal:
             first = self.problems[0] if self.problems else {"line": 1, "problem": self._newer}
@@ -64,7 +64,7 @@ class JournalReader:
             )
 
     def _entry(self, content: bytes) -> dict[str, Any] | None:
-        """Return the entry on a line; None where it only heads others."""
+        """Return the entry on a line; None: the line is the head of a part."""
         entry = _parse(content)
         if "journal" in entry:
             self._take_head(entry)
@@ -72,16 +72,16 @@ class JournalReader:
         session = text(entry, "session")
         text(entry, "event")
         if self.sessions.setdefault(session, VERSION) > VERSION:
-            raise NotOurs(f"it belongs to a part of version {self.sessions[session]}")
+            raise NotAJournalLine(f"it belongs to a part of version {self.sessions[session]}")
         return entry
 
     def _take_head(self, entry: dict[str, Any]) -> None:
         version, session = entry["journal"], text(entry, "session")
         if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-            raise NotOurs(f"{version!r} is no version of a journal")
+            raise NotAJournalLine(f"{version!r} is no version of a journal")
         self.sessions[session] = version
         if version > VERSION:
-            raise NotOurs(
+            raise NotAJournalLine(
                 f"version {version} is newer than {VERSION}, the last that this sidestep reads: "
                 "update it"
             )
@@ -94,7 +94,7 @@ class JournalReader:
 
 
 def read_journal(path: str, take: Callable[[dict[str, Any]], None]) -> JournalReader:
-    """Hand every entry of the journal at *path* to *take*; ``-`` is stdin.
+    """Pass every entry of the journal at *path* to *take*; ``-`` is stdin.
 
     Raises:
         ConfigError: It cannot be read, or is no journal.
@@ -119,7 +119,7 @@ def read_journal(path: str, take: Callable[[dict[str, Any]], None]) -> JournalRe
 
 
 def _is_pipe(path: str) -> bool:
-    """Say whether the shell names a pipe so, as in <(ssh …)."""
+    """True if *path* is a pipe, as the shell makes for <(ssh …)."""
     return stat.S_ISFIFO(os.stat(path).st_mode)
 
 
@@ -131,7 +131,7 @@ def text(entry: dict[str, Any], name: str) -> str:
     """Return the text in field *name*.
 
     Raises:
-        NotOurs: There is none.
+        NotAJournalLine: There is none.
     """
     value = entry.get(name)
     return value if isinstance(value, str) else _lacks(entry, name)
@@ -141,17 +141,17 @@ def number(entry: dict[str, Any], name: str) -> float:
     """Return the number in field *name*.
 
     Raises:
-        NotOurs: There is none.
+        NotAJournalLine: There is none.
     """
     value = number_or_none(entry, name)
     return _lacks(entry, name) if value is None else value
 
 
 def number_or_none(entry: dict[str, Any], name: str) -> float | None:
-    """Return the number in field *name*, where there is one.
+    """Return the number in field *name*; None: it is null or missing.
 
     Raises:
-        NotOurs: There is something else.
+        NotAJournalLine: It is something else.
     """
     value = entry.get(name)
     if value is None:
@@ -163,12 +163,12 @@ def number_or_none(entry: dict[str, Any], name: str) -> float | None:
 
 def _lacks(entry: dict[str, Any], name: str) -> NoReturn:
     event = entry.get("event")
-    whose = event if isinstance(event, str) else "it"
-    raise NotOurs(f"{whose[:80]} has no {name!r} that can be read")
+    name_of_event = event if isinstance(event, str) else "it"
+    raise NotAJournalLine(f"{name_of_event[:80]} has no {name!r} that can be read")
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Give each line that is not empty, and its number; of one without end only the beginning."""
+    """Yield each line that is not empty, with its number; of a very long one only the start."""
     count, is_new = 0, True
     while content := file.readline(_READ_AT_ONCE):
         count += is_new
@@ -182,7 +182,7 @@ def _parse(content: bytes) -> dict[str, Any]:
         entry = json.loads(content)
     except (ValueError, RecursionError):
         is_cut = content.startswith((b'{"at"', b'{"journal"')) or not content.endswith(b"\n")
-        raise NotOurs("it is cut" if is_cut else "it is no JSON") from None
+        raise NotAJournalLine("it is cut" if is_cut else "it is no JSON") from None
     if not isinstance(entry, dict):
-        raise NotOurs("it is no object")
+        raise NotAJournalLine("it is no object")
     return entry

@@ -1,4 +1,4 @@
-"""What the attempts in a journal took, in tokens and money, and what of that bought nothing."""
+"""Tokens and money of the attempts in a journal, and how much of them was spent in vain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sum:
     unpriced: int = 0
 
     def add(self, other: Sum) -> None:
-        """Add what *other* comes to."""
+        """Add *other*."""
         self.count += other.count
         self.input += other.input
         self.output += other.output
@@ -28,8 +28,8 @@ class Sum:
         if other.money is not None:
             self.money = (self.money or 0.0) + other.money
 
-    def told(self) -> dict[str, Any]:
-        """Return it as plain data; ``money`` is null where no attempt has a price."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the sums as plain data; ``money`` is null if no attempt has a price."""
         return {
             "count": self.count,
             "input": self.input,
@@ -40,7 +40,7 @@ class Sum:
 
 
 class Spending:
-    """Add up the entries ``Spent``, which come before the end of their attempt."""
+    """Add up the entries ``Spent``, each of which precedes the end of its attempt."""
 
     def __init__(self) -> None:
         self._routes: defaultdict[str, Sum] = defaultdict(Sum)
@@ -48,21 +48,21 @@ class Spending:
         self._lost = Sum()
 
     def take(self, entry: dict[str, Any]) -> None:
-        """Add what *entry* says.
+        """Add the tokens and money of *entry*.
 
         Raises:
-            NotOurs: It lacks something, and nothing was added.
+            NotAJournalLine: It lacks something, and nothing was added.
         """
         route, step, attempt = text(entry, "route"), number(entry, "step"), entry.get("attempt")
         money = number_or_none(entry, "money")
-        sent, said = (number_or_none(entry, name) or 0 for name in ("input", "output"))
-        spent = Sum(1, sent, said, money, int(money is None))
+        sent, received = (number_or_none(entry, name) or 0 for name in ("input", "output"))
+        spent = Sum(1, sent, received, money, int(money is None))
         self._routes[route].add(spent)
         if isinstance(attempt, int):
             self._under_way[entry["session"], step][attempt] = spent
 
     def fail(self, session: str, step: float, attempt: object) -> None:
-        """Count as lost what *attempt* took: it has failed."""
+        """Count what *attempt* took as lost, because it failed."""
         spent = self._under_way.get((session, step), {}).pop(attempt, None)
         if spent is not None:
             self._lost.add(spent)
@@ -71,7 +71,10 @@ class Spending:
         """Forget the attempts of *step*."""
         self._under_way.pop((session, step), None)
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the sums as plain data."""
-        rows = [{"route": route} | spent.told() for route, spent in self._routes.items()]
-        return {"spent": rows, "spent_on_failures": self._lost.told() if self._lost.count else None}
+        rows = [{"route": route} | spent.to_json() for route, spent in self._routes.items()]
+        return {
+            "spent": rows,
+            "spent_on_failures": self._lost.to_json() if self._lost.count else None,
+        }

@@ -1,4 +1,4 @@
-"""What a journal comes to: who answered, why steps moved, and what the failures cost."""
+"""The summary of a journal: who answered, why steps moved, and what the failures cost."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .spending import Spending
 Entry = dict[str, Any]
 
 _CANCELLED = "cancelled"
-"""What the caller ended: no failure of a route."""
+"""The caller ended it: no failure of a route."""
 
 
 def summarise(path: str) -> dict[str, Any]:
-    """Return what the journal at *path* comes to, as plain data; ``-`` is stdin.
+    """Return the summary of the journal at *path*, as plain data; ``-`` is stdin.
 
     Raises:
         ConfigError: It cannot be read, or is no journal.
     """
-    tally = Tally()
-    reader = read_journal(path, tally.take)
+    counts = JournalCounts()
+    reader = read_journal(path, counts.take)
     sessions = sum(version <= VERSION for version in reader.sessions.values())
     return {
         "journal": path,
         "version": VERSION,
         "sessions": sessions,
-        **tally.told(),
+        **counts.to_json(),
         "problem_count": reader.problem_count,
         "problems": reader.problems,
     }
@@ -39,10 +39,12 @@ def summarise(path: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Which fields of an event tell its rows apart, by what they are called there.
+    """How the entries of one event become the rows of a table.
 
     Args:
-        loose: The field whose numbers do not: of values that differ in them the last is shown.
+        name: Of the table.
+        fields: The columns, each with the field of the event that it shows.
+        loose: A column in which values that differ only in numbers share a row; the last is shown.
     """
 
     name: str
@@ -66,12 +68,12 @@ _OTHERS = frozenset({
     "AttemptStarted", "Compacted", "LinesLost", "PartsRetracted", "ProbeStarted", "Spent",
     "StepEnded", "StepStarted", "ToolCallEnded", "ToolRunStarted", "TurnEnded",
 })  # fmt: skip
-"""Further events that are known; from most of them nothing more is made than a count."""
+"""The other events that are known; most of them are only counted."""
 
 
 @dataclass(slots=True)
 class _Spans:
-    """What began, and how it ended; for steps and for turns."""
+    """How many steps or turns began, and how they ended."""
 
     count: int = 0
     answered: int = 0
@@ -84,14 +86,14 @@ class _Spans:
             self.count += 1
 
     def end(self, key: tuple[object, ...], error: str | None) -> None:
-        self.begin(key)  # one may fail before it begins
+        self.begin(key)  # it may fail before it begins
         self.under_way.discard(key)
         if error is None:
             self.answered += 1
         else:
             self.errors[error] += 1
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {
             "count": self.count,
             "answered": self.answered,
@@ -101,7 +103,7 @@ class _Spans:
         }
 
 
-class Tally:
+class JournalCounts:
     """Count the entries of a journal."""
 
     def __init__(self) -> None:
@@ -128,7 +130,7 @@ class Tally:
         """Count *entry*.
 
         Raises:
-            NotOurs: It lacks something, and was not counted.
+            NotAJournalLine: It lacks something, and was not counted.
         """
         name, session = entry["event"], entry["session"]
         turn, at = number_or_none(entry, "turn"), text(entry, "at")
@@ -178,15 +180,15 @@ class Tally:
         self._seconds[rows.name, *key] += seconds
         self._last[rows.name, *key] = values
 
-    def told(self) -> dict[str, Any]:
-        """Return what was counted, as plain data."""
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as plain data."""
         rows = {rows.name: self._rows(rows) for rows in _ROWS.values()}
         answered = self._answered.total()
         return {
             "from": self._first_at or None,
             "to": self._last_at or None,
-            "turns": self._turns.told(),
-            "steps": self._steps.told(),
+            "turns": self._turns.to_json(),
+            "steps": self._steps.to_json(),
             "attempts": self._attempts(rows),
             "answered": [
                 {"route": route, "count": count, "share": round(count / answered, 4)}
@@ -199,7 +201,7 @@ class Tally:
             **rows,
             "probes_started": self._events["ProbeStarted"],
             "compactions": self._events["Compacted"],
-            **self._spending.told(),
+            **self._spending.to_json(),
             "lines_lost": self._lost_lines,
             "unknown_events": {
                 name: count
@@ -209,13 +211,13 @@ class Tally:
         }
 
     def _rows(self, rows: _Rows) -> list[dict[str, Any]]:
-        told = []
+        table = []
         for key, count in self._counts[rows.name].most_common():
             row = self._last[rows.name, *key] | {"count": count}
             if rows.has_seconds:
                 row["seconds"] = _rounded(self._seconds[rows.name, *key])
-            told.append(row)
-        return told
+            table.append(row)
+        return table
 
     def _attempts(self, rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
         failed = [row for row in rows["failures"] if row["kind"] != _CANCELLED]
@@ -231,7 +233,7 @@ class Tally:
 
 
 def _value(entry: Entry, path: str) -> str | float | None:
-    """Return what stands in field *path*; only a status may be missing."""
+    """Return the value of field *path*; only a status may be missing."""
     outer, _, inner = path.rpartition(".")
     holder = entry.get(outer) if outer else entry
     held = {"event": entry["event"], **(holder if isinstance(holder, dict) else {})}
