@@ -86,7 +86,7 @@ def journal_warnings(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
     why = why_unopenable(path) if path else None
     if why is not None:
         message = f"{JOURNAL_VARIABLE} names {path!r}, which cannot be opened ({why})"
-        cure = "set it to a file that can be written, for as it is nothing is put on record"
+        cure = "set it to a file that can be written, because now nothing is recorded"
         yield ConfigWarning("C021", message, cure)
 
 
