@@ -23,6 +23,8 @@ _REFRESHES = 4
 class LiveTimeline:
     """Draw the timeline anew a few times a second, and erase it at the end.
 
+    A terminal that cannot erase (``TERM=dumb``) gets a line for each change instead.
+
     Use it as a context manager, and call it with the turns so far.
 
     Args:
@@ -35,6 +37,7 @@ class LiveTimeline:
         self._time_scale = time_scale
         self._turns: Sequence[PlayedTurn] = ()
         self._changed_at = time.monotonic()
+        self._line = ""
         self._live = Live(
             console=console,
             transient=True,
@@ -58,8 +61,17 @@ class LiveTimeline:
         """Draw *turns* from now on, and at once if nothing happens for a while."""
         self._turns = turns
         self._changed_at = time.monotonic()
-        if turns[-1].events and isinstance(turns[-1].events[-1][1], Waiting):
+        if self._console.is_dumb_terminal:
+            self._print_line(turns)
+        elif turns[-1].events and isinstance(turns[-1].events[-1][1], Waiting):
             self._live.refresh()
+
+    def _print_line(self, turns: Sequence[PlayedTurn]) -> None:
+        """Print what is going on, if that is new: nothing can be drawn again here."""
+        line = f"turn {len(turns)}: {_going_on(turns[-1])}"
+        if line != self._line:
+            self._line = line
+            self._console.print(Text(line), soft_wrap=True)
 
     def _drawn(self) -> Group:
         lines = chart(self._console, self._drill, self._turns)

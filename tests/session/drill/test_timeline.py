@@ -70,11 +70,11 @@ def test_only_the_provider_s_own_silence_is_drawn(
     assert line.removeprefix(ROUTE).strip() == row
 
 
-def start(path: Path, *, stdout: int) -> subprocess.Popen[bytes]:
+def start(path: Path, *, stdout: int, term: str = "xterm") -> subprocess.Popen[bytes]:
     """Play the drill at *path*, an outage with one wait of two seconds, at half the real pace."""
     return subprocess.Popen(
         [sys.executable, "-m", "sidestep", "drill", str(path), "--time-scale", "0.5"],
-        env=dict(os.environ) | {"TERM": "xterm", "COLUMNS": "100"},
+        env=dict(os.environ) | {"TERM": term, "COLUMNS": "100"},
         stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE,
     )  # fmt: skip
 
@@ -89,11 +89,20 @@ def read_all(terminal: int) -> bytes:
             return shown
 
 
-def test_a_person_at_a_terminal_sees_the_timeline_grow(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("term", "line"),
+    [
+        pytest.param("xterm", rb"turn 1 of 1: waiting 2\.\d s before openrouter/x", id="drawn"),
+        pytest.param("dumb", rb"turn 1: waiting 2\.\d s before openrouter/x", id="line by line"),
+    ],
+)
+def test_a_person_at_a_terminal_sees_the_timeline_grow(
+    tmp_path: Path, term: str, line: bytes
+) -> None:
     path = tmp_path / "slow.toml"
     path.write_text(SLOW)
     terminal, other_end = pty.openpty()
-    with start(path, stdout=other_end) as playing:
+    with start(path, stdout=other_end, term=term) as playing:
         os.close(other_end)
         shown = read_all(terminal)
         _, errors = playing.communicate(timeout=60)
@@ -101,7 +110,8 @@ def test_a_person_at_a_terminal_sees_the_timeline_grow(tmp_path: Path) -> None:
 
     assert (playing.returncode, errors) == (0, b"")
     during, _, after = shown.partition(b"passed")
-    assert re.search(rb"turn 1 of 1: waiting 2\.\d s before openrouter/x is asked again", during)
+    assert re.search(line + rb" is asked again", during)
+    assert (b"\x1b[" in during) is (term == "xterm")
     assert b"3 requests, all as expected" in after
 
 
