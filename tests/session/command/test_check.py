@@ -38,7 +38,7 @@ def within(**boundaries: str | None) -> dict[str, Any]:
             f"from '{A}' not to '{B}', because its boundary is 'us', and the step must stay in "
             "'eu'", id="each sibling elsewhere",
         ),
-        pytest.param(within(zai="eu"), 1, "its boundary is said nowhere", id="nobody says where"),
+        pytest.param(within(zai="eu"), 1, "its boundary is unknown", id="nobody says where"),
         pytest.param(within(zai="eu", openai="eu"), 0, None, id="one sibling inside"),
         pytest.param(within(anthropic="us", openai="us"), 0, None, id="a route without a boundary"),
         pytest.param(
