@@ -171,14 +171,15 @@ class ChatDecoder(BaseDecoder):
 
     def _thinking(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
         """Yield the thinking; if several fields carry the same text, only one is read."""
-        details = "".join(
-            [self._details.add(mapping(entry)) for entry in delta.get("reasoning_details") or ()]
-        )
+        entries = delta.get("reasoning_details")
+        details = ""
+        if entries:
+            details = "".join([self._details.add(mapping(entry)) for entry in entries])
         text = string(delta.get("reasoning")) or string(delta.get("reasoning_content")) or details
         if text:
             self._reasoning.append(text)
             yield ReasoningDelta(text)
-        elif delta.get("reasoning_details"):
+        elif entries:
             self.silent_output += 1
 
     def _content(self, content: object) -> Iterator[Delta]:

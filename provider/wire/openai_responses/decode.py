@@ -61,7 +61,10 @@ class ResponsesDecoder(BaseDecoder):
             text = value["delta"]
             if not text or not isinstance(text, str):
                 return _NOTHING
-            self._item(value, "message").pieces.append(text)
+            item = self._at.get(_key(value))
+            if item is None or item.kind != "message" or item.is_done:
+                item = self._open(value, Item("message"))
+            item.pieces.append(text)
             return (TextDelta(text),)
         return self._other(kind, value)
 
@@ -117,23 +120,17 @@ class ResponsesDecoder(BaseDecoder):
             self._note(mapping(value.get("response")))
         return _NOTHING
 
-    def _item(self, value: Mapping[str, Any], kind: str) -> Item:
-        """Return the item that an event belongs to; an item that was not announced starts here."""
-        item = self._at.get(_key(value))
-        if item is None or item.kind != kind or item.is_done:
-            return self._open(value, Item(kind))
-        return item
-
     def _open(self, value: Mapping[str, Any], item: Item) -> Item:
         self._at[_key(value)] = item
         self._order.append(item)
         return item
 
     def _continue_item(self, kind: str, value: Mapping[str, Any]) -> Sequence[Delta]:
-        known = self._at.get(_key(value))
-        if known is not None and known.is_done and known.kind == _OWNERS[kind]:
+        item = self._at.get(_key(value))
+        if item is None or item.kind != _OWNERS[kind]:
+            item = self._open(value, Item(_OWNERS[kind]))
+        elif item.is_done:
             return _NOTHING  # its own end had everything
-        item = self._item(value, _OWNERS[kind])
         if kind.endswith(".done"):
             item.pieces = [string(value.get("arguments")) or "".join(item.pieces)]
             return _NOTHING
