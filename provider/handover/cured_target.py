@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, assert_never
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from ..cure import Change, Cure
 from .target import PLACEHOLDER, PLACEHOLDER_SIGNATURE
 from .tool_id import MISTRAL_IDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from .target import Target
 
@@ -24,54 +25,54 @@ if TYPE_CHECKING:
 def cured(target: Target, cures: Iterable[Cure]) -> Target:
     """Return *target* after *cures*."""
     for cure in cures:
-        target = replace(target, **_changes(target, cure))
+        target = replace(target, **_overrides(target, cure))
     return target
 
 
-def _changes(target: Target, cure: Cure) -> dict[str, Any]:
+def _overrides(target: Target, cure: Cure) -> Mapping[str, Any]:
     """Return the fields of *target* that *cure* overrides."""
     match cure.change:
-        case Change.DROP_REASONING:
-            return {"reasoning_form": "none", "signs_calls": False}
-        case Change.THINKING_OFF:
-            return {"thinking": "none"}
-        case Change.THINK_ADAPTIVELY:
-            return {"thinking": "adaptive"}
-        case Change.THINK_BY_BUDGET:
-            return {"thinking": "manual"}
-        case Change.SIGN_CALLS:
-            return {"missing_signature": PLACEHOLDER_SIGNATURE}
         case Change.ADD_REASONING:
-            if target.is_chained or target.wire in {"gemini", "openai-responses"}:
-                return {}  # reasoning with a proof cannot be made up
-            # Each request is repaired once. Some take an empty text, and all take a sentence.
-            return {"missing_reasoning": PLACEHOLDER, "reasons_before_calls": False}
-        case Change.DROP_REASONING_TEXT:
-            return {"reasoning_form": "none", "missing_reasoning": None}
-        case Change.REWRITE_IDS:
-            return {"ids": MISTRAL_IDS}  # every API takes this form
-        case Change.DECLARE_TOOLS:
-            return {"declares_called_tools": True}
-        case Change.BRIDGE_RESULTS:
-            return {"bridges_results": True}
-        case Change.UNMARK:
-            return {"markers": 0}
-        case Change.DROP_IMAGES:
-            return {"takes_images": False}
-        case Change.PLAIN_CONTENT:
-            return {"is_plain": True, "takes_images": False}
-        case Change.DO_NOT_FORCE:
-            return {"can_force_tool": False}
+            return _with_reasoning(target)
         case Change.LIMIT_TOKENS:
             return {"max_answer_tokens": int(cure.detail)}
         case Change.RENAME_LIMIT:
             return {"token_limit": cure.detail}
         case Change.OMIT:
-            return {
-                "unsupported_parameters": target.unsupported_parameters
-                | {re.split(r"[.[]", cure.detail)[0]}
-            }
-        case Change.CLOSE_CALLS | Change.DROP_EMPTY | Change.END_WITH_USER:
-            return {}  # our requests are always like this
+            parameter = re.split(r"[.[]", cure.detail)[0]
+            return {"unsupported_parameters": target.unsupported_parameters | {parameter}}
         case _:
-            assert_never(cure.change)
+            return _OVERRIDES[cure.change]
+
+
+def _with_reasoning(target: Target) -> Mapping[str, Any]:
+    if target.is_chained or target.wire in {"gemini", "openai-responses"}:
+        return _NONE  # reasoning with a proof cannot be made up
+    # Each request is repaired once. Some take an empty text, and all take a sentence.
+    return {"missing_reasoning": PLACEHOLDER, "reasons_before_calls": False}
+
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+"""Our requests are always as the cure asks."""
+
+_OVERRIDES: Mapping[Change, Mapping[str, Any]] = MappingProxyType(
+    {
+        Change.DROP_REASONING: {"reasoning_form": "none", "signs_calls": False},
+        Change.THINKING_OFF: {"thinking": "none"},
+        Change.THINK_ADAPTIVELY: {"thinking": "adaptive"},
+        Change.THINK_BY_BUDGET: {"thinking": "manual"},
+        Change.SIGN_CALLS: {"missing_signature": PLACEHOLDER_SIGNATURE},
+        Change.DROP_REASONING_TEXT: {"reasoning_form": "none", "missing_reasoning": None},
+        Change.REWRITE_IDS: {"ids": MISTRAL_IDS},  # every API takes this form
+        Change.DECLARE_TOOLS: {"declares_called_tools": True},
+        Change.BRIDGE_RESULTS: {"bridges_results": True},
+        Change.UNMARK: {"markers": 0},
+        Change.DROP_IMAGES: {"takes_images": False},
+        Change.PLAIN_CONTENT: {"is_plain": True, "takes_images": False},
+        Change.DO_NOT_FORCE: {"can_force_tool": False},
+        Change.CLOSE_CALLS: _NONE,
+        Change.DROP_EMPTY: _NONE,
+        Change.END_WITH_USER: _NONE,
+    }
+)
+"""The overrides of every change that needs no detail."""

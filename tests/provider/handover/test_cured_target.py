@@ -605,3 +605,10 @@ def test_without_reasoning_a_request_holds_no_proof_at_all(route: str) -> None:
     shown = [part for part in answer.parts if isinstance(part, Text | ToolCall)]
     assert {part.signature for part in shown} <= {None, PLACEHOLDER_SIGNATURE}
     assert {part.item_id for part in shown} == {None}
+
+
+@pytest.mark.parametrize("change", C)
+def test_every_change_is_known(change: C) -> None:
+    plain = target(CLAUDE)
+
+    assert cured(plain, [Cure(change, "64")]).route == plain.route
