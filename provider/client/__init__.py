@@ -1,1 +1,1 @@
-"""One request, one answer, over httpx."""
+"""The client: one request and its reply, over httpx."""

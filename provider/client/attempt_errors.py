@@ -1,4 +1,4 @@
-"""Where an attempt failed, said without its key."""
+"""The errors of one attempt, without its key."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class AttemptErrors:
-    """Make the errors of one attempt: each names its route and its request, and holds no key.
+    """Makes the errors of one attempt, each with its route and request id, and without the key.
 
     Attributes:
-        headers: Those of the answer, once there is one.
+        headers: The headers of the response, once there is one.
     """
 
     __slots__ = ("_route", "_secret", "headers")
@@ -30,10 +30,10 @@ class AttemptErrors:
         self.headers: Mapping[str, str] = {}
 
     def error(self, failure: Failure, *, request_id: str | None = None) -> ProviderError:
-        """Complete *failure*, and return what raises it.
+        """Return the error to raise for *failure*, which gets its route and request id.
 
         Args:
-            request_id: The provider's id of the request, where only the stream has named it.
+            request_id: The provider's id of the request, if only the stream names it.
         """
         failure.route = self._route
         failure.request_id = failure.request_id or request_id_of(self.headers) or request_id
@@ -42,5 +42,5 @@ class AttemptErrors:
         return ProviderError(failure)
 
     def quotable(self, error: BaseException | None) -> BaseException | None:
-        """Return *error* where it may be chained to what is raised; else None."""
+        """Return *error* if it holds no key, so that it can be chained; else None."""
         return self._secret.quotable(error)

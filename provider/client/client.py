@@ -1,4 +1,4 @@
-"""The one client for all providers: where a request goes, and with which key."""
+"""The client for all providers: it chooses the address and the key of each request."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from .shared_http import HttpClient, SharedHttp
 
 
 class Client:
-    """Speak to the providers: one pool of connections for all routes.
+    """Sends requests to providers, with one pool of connections for all routes.
 
-    Event loops may use one client one after another, each with connections of its own; two that
-    run at once need one client each.
+    Several event loops can use one client one after another, each with its own connections. Loops
+    that run at the same time need one client each.
 
     Args:
         http: The client to send with, an ``httpx.AsyncClient`` or an ``httpx2.AsyncClient``; it
-            is left open. None makes one of httpx, which is closed with this client.
-        providers: Those that are known; None takes the catalog and ``SIDESTEP_PROVIDERS``.
-        environ: Where keys are read from, at every request; None: `os.environ`.
+            stays open. None: a new one of httpx, which is closed with this client.
+        providers: The known providers; None: the catalog and ``SIDESTEP_PROVIDERS``.
+        environ: The source of keys, read at every request; None: `os.environ`.
         wall_clock: Epoch seconds; a ``retry-after`` date is counted from it.
 
     Raises:
-        ConfigError: ``SIDESTEP_PROVIDERS`` says something that cannot be.
+        ConfigError: ``SIDESTEP_PROVIDERS`` has a wrong value.
     """
 
     def __init__(
@@ -57,15 +57,15 @@ class Client:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections; not those of a client that was passed in."""
+        """Close the connections, except those of a client that was passed in."""
         await self._http.aclose()
 
     def serves(self, route: Route) -> bool:
-        """Say whether *route* can be asked: its provider is known, and so is the key it wants."""
+        """True if *route* can be called: its provider is known, and its key is set."""
         return self.why_unserved(route) is None
 
     def why_unserved(self, route: Route) -> str | None:
-        """Say why *route* cannot be asked, in half a sentence; None: it can."""
+        """Return why *route* cannot be called, as half a sentence; None: it can."""
         provider = self._providers.get(route.provider)
         if provider is None:
             return f"no provider {route.provider!r} is known"
@@ -79,10 +79,10 @@ class Client:
     def render(
         self, route: Route, conversation: Conversation, cures: Iterable[Cure] = ()
     ) -> Rendering:
-        """Return the request that asks *route* to go on with *conversation*.
+        """Return the request for *route* to continue *conversation*.
 
         Args:
-            cures: What earlier refusals of this route asked to be changed: `Failure.cure`.
+            cures: Changes that earlier refusals of this route asked for: `Failure.cure`.
 
         Raises:
             ConfigError: The provider of *route* is not known.
@@ -96,7 +96,7 @@ class Client:
         return render(conversation, provider, route, cures)
 
     def send(self, rendering: Rendering) -> Reply:
-        """Send what `render` returned, as often as it is called."""
+        """Return the reply to a request from `render`; each call sends it again."""
         return Reply(
             self._http,
             rendering,
@@ -105,10 +105,10 @@ class Client:
         )
 
     async def count(self, rendering: Rendering) -> int | None:
-        """Ask how many tokens what `render` returned would take, its answer not counted.
+        """Return the provider's count of the tokens of a request from `render`, without its answer.
 
-        None where the provider does not count, or not within five seconds. Anthropic, OpenAI's
-        Responses and Gemini do.
+        None: the provider does not count, or not within five seconds. Anthropic, OpenAI's Responses
+        and Gemini count.
         """
         from .token_count import count_tokens
 
@@ -118,7 +118,7 @@ class Client:
         return await count_tokens(self._http.client(), rendering, secret=secret)
 
     def stream(self, route: Route, conversation: Conversation) -> Reply:
-        """Ask *route* to go on with *conversation*.
+        """Return the reply of *route* to *conversation*.
 
         Raises:
             ConfigError: The provider of *route* is not known.

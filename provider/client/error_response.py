@@ -1,4 +1,4 @@
-"""What comes in place of a stream, to a `Failure`."""
+"""Responses in place of a stream, classified as a `Failure`."""
 
 from __future__ import annotations
 
@@ -20,34 +20,36 @@ if TYPE_CHECKING:
     from ..wire_name import Wire
 
 _PATIENCE = 5.0
-"""Seconds for the body of an error whose status came already."""
+"""Seconds for the body of an error, after its status has come."""
 
 
 def is_stream(status: int, content_type: str, wire: Wire) -> bool:
-    """Say whether an answer is one to be read event by event.
+    """True if a response has to be read event by event.
 
-    Gemini's may be one JSON array of what are events elsewhere, and so may one of a proxy of it.
+    A response of Gemini, or of a proxy of it, can be one JSON array of events.
     """
     return 200 <= status < 300 and ("json" not in content_type or wire == "gemini")
 
 
-async def read_refusal(
+async def read_failure(
     response: httpx.Response, blocks: AsyncIterator[bytes], *, provider: Provider, now: float
 ) -> Failure | None:
-    """Read an answer that is an error; None where a stream comes, of which nothing is read.
+    """Return the failure that *response* reports; None: it is a stream, which is not read.
 
     Args:
         blocks: The body of *response*.
-        now: Epoch seconds, which an HTTP date is counted from.
+        now: Epoch seconds; an HTTP date is counted from it.
     """
     kind = response.headers.get("content-type", "")
     if is_stream(response.status_code, kind, provider.wire):
         return None
     body = await read_body(blocks)
-    return name_refusal(response.status_code, response.headers, body, provider=provider, now=now)
+    return failure_of_response(
+        response.status_code, response.headers, body, provider=provider, now=now
+    )
 
 
-def name_refusal(
+def failure_of_response(
     status: int,
     headers: Mapping[str, str],
     body: bytes,
@@ -55,8 +57,8 @@ def name_refusal(
     provider: Provider,
     now: float | None = None,
 ) -> Failure:
-    """Name what came in place of a stream: an error, or with a 200 perhaps other JSON."""
-    if 200 <= status < 300 and not _tells_of_error(body):
+    """Return the failure in a response that is not a stream: an error, or other JSON with a 200."""
+    if 200 <= status < 300 and not _has_error(body):
         return Failure(
             kind=FailureKind.SERVER_ERROR,
             message="answered a request for a stream with JSON that tells of no error",
@@ -66,7 +68,7 @@ def name_refusal(
 
 
 async def read_body(blocks: AsyncIterator[bytes]) -> bytes:
-    """Read a short body, or what comes of it: the status counts without it."""
+    """Return a short body, or as much as arrives in time: the status counts without it."""
     body = bytearray()
     with anyio.move_on_after(_PATIENCE), suppress(Exception):
         async for block in blocks:
@@ -76,7 +78,7 @@ async def read_body(blocks: AsyncIterator[bytes]) -> bytes:
     return bytes(body[:BODY_LIMIT])
 
 
-def _tells_of_error(body: bytes) -> bool:
+def _has_error(body: bytes) -> bool:
     try:
         return has_error_object(read_json(body))
     except ValueError:

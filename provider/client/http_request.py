@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .rendering import Rendering
 
 _BEARERS = frozenset({"openrouter"})
-"""Whose facade of Anthropic's wire takes a key as a bearer's only.
+"""Vendors with a facade of Anthropic's wire that takes a key only as a bearer token.
 
 Source: openrouter.ai/docs/guides/coding-agents/claude-code-integration, read on 2026-11-29.
 """
@@ -25,7 +25,7 @@ _UNLIMITED = {"connect": None, "read": None, "write": None, "pool": None}
 
 
 def missing_key(provider: Provider, secret: Secret) -> Failure | None:
-    """Say that the key which *provider* wants is not there, or cannot stand in a header."""
+    """Return the failure for a missing key, or one not valid in a header; None: the key is fine."""
     variable = provider.api_key_env
     if variable is None or secret.is_sendable:
         return None
@@ -34,8 +34,8 @@ def missing_key(provider: Provider, secret: Secret) -> Failure | None:
     return Failure(kind=FailureKind.AUTH, message=message, status=401, stage=Stage.CONNECT)
 
 
-def _named(provider: Provider, key: str | None) -> dict[str, str]:
-    """Return the headers of the wire, with the key where *provider* looks for it."""
+def _headers(provider: Provider, key: str | None) -> dict[str, str]:
+    """Return the headers of the wire, with the key in the header that *provider* reads."""
     headers = encoder_of(provider.wire).headers(key)
     if key is not None and provider.wire == "anthropic" and vendor_of(provider) in _BEARERS:
         del headers["x-api-key"]
@@ -46,9 +46,9 @@ def _named(provider: Provider, key: str | None) -> dict[str, str]:
 def build_request(
     http: httpx.AsyncClient, rendering: Rendering, *, secret: Secret
 ) -> httpx.Request:
-    """Address *rendering*, with what *http* adds to every request.
+    """Return the HTTP request for *rendering*, with what *http* adds to every request.
 
-    Only the connection has a deadline of the transport's; the others are a matter of the reply.
+    The transport limits only the time to connect; the `Reply` has the other deadlines.
     """
     provider = rendering.provider
     return http.build_request(
@@ -59,8 +59,8 @@ def build_request(
             "content-type": "application/json",
             "accept": "text/event-stream",
             "accept-encoding": "identity",
-            **_named(provider, secret.key),
+            **_headers(provider, secret.key),
         },
-        # What httpx makes of its `timeout` argument, at a quarter of what the request costs.
+        # httpx turns its `timeout` argument into this, at a quarter of the cost of the request.
         extensions={"timeout": {**_UNLIMITED, "connect": provider.timeouts.connect}},
     )

@@ -1,4 +1,4 @@
-"""The deadline of what a reply waits for, at the price of a time stamp."""
+"""Idle timers: cancel a scope when output is late, at the cost of a time stamp for each event."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
 
 
 class IdleTimer(Protocol):
-    """Cancels a scope when what is waited for is late."""
+    """Cancels a scope when the expected output is late."""
 
     @property
     def seconds_left(self) -> float:
-        """How long it may still take; ``inf`` while nothing is waited for."""
+        """Seconds until the scope is cancelled; ``inf``: nothing is expected."""
 
     def expect(self, seconds: float) -> None:
-        """Wait for something from now on, and for *seconds* at most."""
+        """Expect output within *seconds* from now."""
 
     def rest(self) -> None:
-        """Wait for nothing."""
+        """Expect nothing for now."""
 
     def stop(self) -> None:
-        """Wait for nothing ever again."""
+        """Expect nothing ever again."""
 
 
 def idle_timer(scope: anyio.CancelScope) -> IdleTimer:
-    """Return what cancels *scope*, in the event loop that runs."""
+    """Return a timer that cancels *scope*, for the running event loop."""
     return (
         AsyncioIdleTimer(scope)
         if sniffio.current_async_library() == "asyncio"
@@ -39,62 +39,62 @@ def idle_timer(scope: anyio.CancelScope) -> IdleTimer:
 
 
 class AsyncioIdleTimer:
-    """A watch for asyncio, where to move the deadline of a scope makes a new timer each time.
+    """An idle timer for asyncio, where every move of a scope's deadline makes a new timer.
 
-    The time is only noted. One timer looks at it, and again when it will have come.
+    This one only stores the deadline. One timer of the loop checks it, and again when it is due.
     """
 
-    __slots__ = ("_due_at", "_looks_at", "_loop", "_now", "_scope", "_timer")
+    __slots__ = ("_checks_at", "_due_at", "_loop", "_now", "_scope", "_timer")
 
     def __init__(self, scope: anyio.CancelScope) -> None:
-        from asyncio import get_running_loop  # loaded by now; above it would cost 20 ms to import
+        from asyncio import get_running_loop  # imported by now; at the top it would cost 20 ms
 
         self._scope = scope
         self._loop: AbstractEventLoop = get_running_loop()
         self._now = self._loop.time
         self._due_at = math.inf
-        self._looks_at = math.inf
+        self._checks_at = math.inf
         self._timer: TimerHandle | None = None
 
     @property
     def seconds_left(self) -> float:
-        """How long it may still take; ``inf`` while nothing is waited for."""
+        """Seconds until the scope is cancelled; ``inf``: nothing is expected."""
         return self._due_at - self._now()
 
     def expect(self, seconds: float) -> None:
-        """Wait for something from now on, and for *seconds* at most."""
+        """Expect output within *seconds* from now."""
         now = self._now()
         self._due_at = now + seconds
-        if self._due_at < self._looks_at:
-            # Long before, so that an end which then moves nearer needs no other timer.
-            self._look_at(now + seconds / 4)
+        if self._due_at < self._checks_at:
+            # Early, so that a deadline that then moves nearer needs no other timer.
+            self._check_at(now + seconds / 4)
 
     def rest(self) -> None:
-        """Wait for nothing."""
+        """Expect nothing for now."""
         self._due_at = math.inf
 
     def stop(self) -> None:
-        """Wait for nothing ever again."""
+        """Expect nothing ever again."""
         self._due_at = math.inf
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look_at(self, instant: float) -> None:
+    def _check_at(self, instant: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._looks_at = instant
-        self._timer = self._loop.call_at(instant, self._look)
+        self._checks_at = instant
+        self._timer = self._loop.call_at(instant, self._check)
 
-    def _look(self) -> None:
-        self._looks_at, self._timer = math.inf, None
+    def _check(self) -> None:
+        self._checks_at, self._timer = math.inf, None
         if self._now() >= self._due_at:
             self._scope.cancel()
         elif self._due_at < math.inf:
-            self._look_at(self._due_at)
+            self._check_at(self._due_at)
 
 
 class ScopeIdleTimer:
-    """A watch for any other loop: the deadline of the scope itself moves."""
+    """An idle timer for any other loop: it moves the deadline of the scope itself."""
 
     __slots__ = ("_scope",)
 
@@ -103,15 +103,15 @@ class ScopeIdleTimer:
 
     @property
     def seconds_left(self) -> float:
-        """How long it may still take; ``inf`` while nothing is waited for."""
+        """Seconds until the scope is cancelled; ``inf``: nothing is expected."""
         return self._scope.deadline - anyio.current_time()
 
     def expect(self, seconds: float) -> None:
-        """Wait for something from now on, and for *seconds* at most."""
+        """Expect output within *seconds* from now."""
         self._scope.deadline = anyio.current_time() + seconds
 
     def rest(self) -> None:
-        """Wait for nothing."""
+        """Expect nothing for now."""
         self._scope.deadline = math.inf
 
     stop = rest

@@ -1,4 +1,4 @@
-"""A conversation as the request that one route gets: its bytes, and what they leave out."""
+"""Rendering: a conversation as the request for one route, with notes on what differs."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Rendering:
-    """The request for one route, but for the key.
+    """The request for one route, without the key.
 
     Args:
-        path: What is appended to the provider's base URL.
+        path: The path that is appended to the provider's base URL.
         content: The body.
-        renamed: Names of tools that the provider knows otherwise: its name to the agent's own.
-        notes: What it holds otherwise than the conversation does, and why.
+        renamed: Names of tools that differ at the provider: its name to the agent's own.
+        notes: The differences from the conversation, with reasons.
     """
 
     provider: Provider
@@ -43,13 +43,13 @@ class Rendering:
 def body_of(
     conversation: Conversation, provider: Provider, route: Route, cures: Iterable[Cure] = ()
 ) -> tuple[dict[str, Any], Rendering]:
-    """Return the body for *route* as JSON's own values, and the request that it makes."""
+    """Return the body for *route* as JSON values, and the request with it."""
     target = cured(target_of(provider, route), cures)
     handover = hand_over(conversation, target)
     encoder = encoder_of(provider.wire)
     body = encoder.encode(handover)
     renamed, notes = handover.renamed, handover.notes
-    del handover  # as large as the history is long, and the bytes are still to come
+    del handover  # it is as large as the history, and the bytes come on top
     return body, Rendering(
         provider=provider,
         route=route,
@@ -63,9 +63,9 @@ def body_of(
 def render(
     conversation: Conversation, provider: Provider, route: Route, cures: Iterable[Cure] = ()
 ) -> Rendering:
-    """Return the request for *route* that goes on with *conversation*.
+    """Return the request for *route* to continue *conversation*.
 
     Args:
-        cures: What refusals of earlier requests asked to be changed.
+        cures: Changes that refusals of earlier requests asked for.
     """
     return body_of(conversation, provider, route, cures)[1]

@@ -1,4 +1,4 @@
-"""One request, one stream, over httpx."""
+"""The reply to one request: a stream over httpx."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..failure import Failure, FailureKind, Stage
 from ..handover.tool_name import rename_deltas, rename_parts
 from ..secret import Secret
 from .attempt_errors import AttemptErrors
-from .error_response import read_refusal
+from .error_response import read_failure
 from .http_request import build_request, missing_key
 from .idle_timer import idle_timer
 from .response_body import Body
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 class Reply:
-    """One answer while it comes: ``async with`` it, and iterate over its deltas, in one task.
+    """One answer while it arrives: enter it with ``async with``, and iterate over its deltas.
 
-    Whatever goes wrong raises `ProviderError`, whose failure names the route, the stage and
-    the provider's id of the request. Time that the body of the loop takes is never counted
+    Both must happen in one task. Every error is a `ProviderError`; its failure has the route, the
+    stage and the provider's id of the request. The time that the loop's body takes never counts
     against a deadline.
 
     Attributes:
-        route: Where it comes from.
+        route: The route that answers.
     """
 
     def __init__(
@@ -55,56 +55,56 @@ class Reply:
         self._provider = provider
         self._rendering = rendering
         self._secret = Secret(key)
-        self._blame = AttemptErrors(self.route, self._secret)
+        self._errors = AttemptErrors(self.route, self._secret)
         self._wall_clock = wall_clock
-        self._stream = Stream(provider, self._blame)
+        self._stream = Stream(provider, self._errors)
         self._decoder = self._stream.decoder
         self._body: Body | None = None
         self._deltas: AsyncGenerator[Delta, None] | None = None
-        # One scope for the whole reply: one for every event costs more than the event.
+        # One scope for the whole reply, because a scope for every event costs more than the event.
         self._scope = anyio.CancelScope()
         self._idle_timer: IdleTimer
         self._seconds_left = provider.timeouts.first_event
 
     @property
     def parts(self) -> list[Part]:
-        """What came so far, and after the loop the whole answer.
+        """The parts so far, and after the loop the whole answer.
 
-        Before the end, unfinished reasoning is marked so and has no signature, and calls that
-        are not closed are left out.
+        Before the end, unfinished reasoning is marked and has no signature, and open calls are left
+        out.
         """
         return rename_parts(self._decoder.parts, self._rendering.renamed)
 
     @property
     def stop(self) -> str | None:
-        """Why the model stopped, in the provider's own word; None while nobody has said."""
+        """Why the model stopped, in the provider's own word; None: it has not stopped yet."""
         return self._decoder.stop
 
     @property
     def usage(self) -> Usage:
-        """What the provider counted so far."""
+        """The tokens that the provider has counted so far."""
         return self._decoder.usage
 
     @property
     def model(self) -> str | None:
-        """The model that the provider says it used; None while it has not said."""
+        """The model that the provider reports; None: it has not reported one yet."""
         return self._decoder.model
 
     @property
     def comments(self) -> int:
-        """How many comment lines came, by which a provider says that it is alive."""
+        """The number of comment lines; some providers keep a connection alive with them."""
         return self._stream.parser.comments
 
     @property
     def request_id(self) -> str | None:
-        """The provider's id of the request; None where it gave none."""
-        named = request_id_of(self._blame.headers) or self._decoder.request_id
-        return named and self._secret.hidden_in(named)
+        """The provider's id of the request; None: it sent none."""
+        request_id = request_id_of(self._errors.headers) or self._decoder.request_id
+        return request_id and self._secret.hidden_in(request_id)
 
     async def __aenter__(self) -> Self:
         unsendable = missing_key(self._provider, self._secret)
         if unsendable is not None:
-            raise self._blame.error(unsendable)
+            raise self._errors.error(unsendable)
         self._scope.__enter__()
         self._idle_timer = idle_timer(self._scope)
         try:
@@ -133,12 +133,12 @@ class Reply:
         try:
             await self._close()
         finally:
-            is_swallowed = self._scope.__exit__(kind, error, trace)
-        if is_late and (is_swallowed or error is None) and not self._stream.is_whole:
-            raise self._blame.error(self._timeout()) from None
+            is_suppressed = self._scope.__exit__(kind, error, trace)
+        if is_late and (is_suppressed or error is None) and not self._stream.is_whole:
+            raise self._errors.error(self._timeout()) from None
 
     async def _open(self) -> None:
-        """Send the request, and look at what kind of answer comes."""
+        """Send the request, and read the response if it is not a stream."""
         self._idle_timer.expect(self._seconds_left)
         try:
             http = self._http.client()
@@ -146,30 +146,32 @@ class Reply:
             response = await http.send(request, stream=True)
         except Exception as error:
             failure = classify_exception(error)
-            if failure.kind is FailureKind.UNKNOWN:  # no provider and no network did this
+            if failure.kind is FailureKind.UNKNOWN:  # no provider and no network causes this
                 if (explained := self._http.explained(error)) is not error:
                     raise explained from error
                 raise
-            raise self._blame.error(self._unconnected(failure)) from self._blame.quotable(error)
+            raise self._errors.error(self._connect_failure(failure)) from self._errors.quotable(
+                error
+            )
         self._seconds_left = self._idle_timer.seconds_left
         self._idle_timer.rest()
-        self._blame.headers = response.headers
+        self._errors.headers = response.headers
         self._body = Body(response)
-        refusal = await read_refusal(
+        failed = await read_failure(
             response, self._body.blocks, provider=self._provider, now=self._wall_clock()
         )
-        if refusal is not None:
-            raise self._blame.error(refusal)
+        if failed is not None:
+            raise self._errors.error(failed)
 
     async def _close(self) -> None:
-        """Let go of the connection."""
+        """Close the deltas and the connection."""
         if self._deltas is not None:
             with suppress(RuntimeError):  # another task iterates over them
                 await self._deltas.aclose()
         if self._body is not None and not self._body.is_released:
             await self._body.abandon()
 
-    def _unconnected(self, failure: Failure) -> Failure:
+    def _connect_failure(self, failure: Failure) -> Failure:
         if failure.kind is FailureKind.TIMEOUT and failure.stage is Stage.CONNECT:
             seconds = self._provider.timeouts.connect
             failure.message = f"no connection within {seconds:g} s (`connect`)"

@@ -1,4 +1,4 @@
-"""The body of one response, and how to let go of it."""
+"""The body of one response, and the release of its connection."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     import httpx
 
 _CLOSE = 1.0
-"""Seconds to close a connection, which must not hold up an attempt whose outcome is known."""
+"""Seconds to close a connection, because the outcome of the attempt is already known."""
 
 
 class Body:
-    """What comes after the headers.
+    """The part of a response after its headers.
 
     Attributes:
-        blocks: Its bytes, decompressed, as they come.
-        is_released: It was read to its end, and its connection can be used again.
+        blocks: The decompressed bytes as they arrive.
+        is_released: The body was read to its end, and the connection can be used again.
     """
 
     def __init__(self, response: httpx.Response) -> None:
@@ -31,15 +31,15 @@ class Body:
         self.is_released = False
         self.blocks: AsyncGenerator[bytes, None]
         is_plain = response.headers.get("content-encoding", "identity") == "identity"
-        # A transport in a test may have read the body itself.
+        # A test's transport may already have read the body.
         if is_plain and not response.is_stream_consumed:
-            # What `aiter_raw` goes over: its own layer counts the bytes, at 2 µs a block.
+            # `aiter_raw` iterates over the same, but also counts the bytes, at 2 µs a block.
             self.blocks = response.stream.__aiter__()  # type: ignore[union-attr, assignment]
         else:
             self.blocks = response.aiter_bytes()  # type: ignore[assignment]
 
     async def release(self) -> None:
-        """Give the connection back, whoever cancels us; `blocks` came to its end."""
+        """Return the connection to the pool, even if we are cancelled; `blocks` is at its end."""
         await run_to_end(self._release, seconds=_CLOSE)
 
     async def _release(self) -> None:
@@ -47,15 +47,15 @@ class Body:
         self.is_released = True
 
     async def abandon(self) -> None:
-        """Close the connection, also while we are being cancelled."""
+        """Close the connection, even while we are being cancelled."""
         await run_to_end(self._abandon, seconds=_CLOSE)
 
     async def _abandon(self) -> None:
         with anyio.move_on_after(_CLOSE, shield=True):
             with suppress(Exception):
                 await self._response.aclose()
-            # Its generators end soon, now that it is closed. To close the outermost instead would
-            # leave those below it to the garbage collector.
+            # The generators of a closed body end soon. Closing the outermost one instead would
+            # leave the generators below it to the garbage collector.
             with suppress(Exception):
                 async for _ in self.blocks:
                     pass

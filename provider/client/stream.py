@@ -1,7 +1,8 @@
-"""The body of one answer to its deltas, in time."""
+"""The stream of one answer: from its body to deltas, within deadlines."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
@@ -22,36 +23,53 @@ if TYPE_CHECKING:
     from .idle_timer import IdleTimer
     from .response_body import Body
 
-# Seconds. Each bounds something that must not hold up an attempt whose outcome is known.
-_TRAILING = 5.0  # for what may follow the reason for the end, or what came after it: usage, content
-_DRAINING = 0.5  # for the last bytes of a whole body, so that its connection can be used again
+# Seconds. Both are short, because the outcome of the attempt is already known.
+_TRAILING = 5.0  # to wait after the stop reason for usage or content
+_DRAINING = 0.5  # to read the last bytes of a whole body, so that the connection can be used again
+
+
+@dataclass(slots=True)
+class _End:
+    """What is known at the end of a body.
+
+    Args:
+        late: Deltas that came after the stop reason, or at the end of the body.
+        failed: The failure that an event reported.
+        broken: The failure of the connection that cut the body; None: the body came to its end.
+        is_cut: We stopped reading although output was still coming.
+    """
+
+    late: list[Delta] = field(default_factory=list)
+    failed: Failure | None = None
+    broken: Failure | None = None
+    is_cut: bool = False
 
 
 class Stream:
-    """What comes of one body.
+    """The stream in one body.
 
     Attributes:
-        parser: Cuts it into events.
-        decoder: Reads them, and keeps what it has read.
-        has_output: Anything came that the model wrote.
-        is_whole: It was judged, and is a whole answer.
+        parser: Cuts the body into events.
+        decoder: Decodes the events, and collects the parts.
+        has_output: True once any model output has arrived.
+        is_whole: True once the stream has ended as a whole answer.
     """
 
-    def __init__(self, provider: Provider, blame: AttemptErrors) -> None:
+    def __init__(self, provider: Provider, errors: AttemptErrors) -> None:
         self.parser = parser_of(provider.wire)
         self.decoder = decoder_of(provider)
         self.has_output = False
         self.is_whole = False
         self._gap = provider.timeouts.gap
-        self._blame = blame
+        self._errors = errors
 
     async def deltas(
         self, body: Body, timer: IdleTimer, *, first: float
     ) -> AsyncGenerator[Delta, None]:
-        """Read up to the terminal marker, or to where the body ends.
+        """Yield the deltas up to the terminal marker, or to the end of the body.
 
-        The timer rests from the first delta of a block until the next block is asked for: what
-        the listener does meanwhile is not the provider's time.
+        The timer rests from the first delta of a block until the next block is read, because the
+        listener's time is not the provider's.
 
         Args:
             first: Seconds to the first output.
@@ -61,10 +79,7 @@ class Stream:
         """
         decoder, feed, decode = self.decoder, self.parser.feed, self.decoder.decode
         gap, silent_output = self._gap, 0
-        broken: Failure | None = None
-        failed: Failure | None = None
-        late: list[Delta] = []
-        is_cut = False
+        end = _End()
         try:
             timer.expect(first)
             async for block in body.blocks:
@@ -85,34 +100,38 @@ class Stream:
                 if decoder.is_done or decoder.stop is not None:
                     break
             timer.rest()
-            is_cut = await self._read_trailing(body, late)
-        except ProviderError as error:
-            failed = error.failure
+            end.is_cut = await self._read_trailing(body, end.late)
         except Exception as error:
-            if not decoder.is_done:
-                broken = _lost(error)
-                if broken is None:
-                    raise
+            if not self._explains(error, end):
+                raise
         timer.rest()
-        if failed is None:
-            failed = self._conclude(broken, late, is_cut=is_cut)
-        # What came late is told in one piece, and whatever followed it: a listener that cannot
-        # take text back must have seen all that is in the parts.
-        for delta in late:
+        failed = end.failed or self._conclude(end)
+        # Late deltas are yielded together, even before an error, because a listener that cannot
+        # take text back must have seen everything that is in the parts.
+        for delta in end.late:
             yield delta
         if failed is not None:
-            raise self._blame.error(failed, request_id=decoder.request_id) from failed.cause
+            raise self._errors.error(failed, request_id=decoder.request_id) from failed.cause
+
+    def _explains(self, error: Exception, end: _End) -> bool:
+        """Note in *end* what *error* means; False: no provider and no network causes it."""
+        if isinstance(error, ProviderError):
+            end.failed = error.failure
+        elif not self.decoder.is_done:
+            end.broken = _connection_failure(error)
+            return end.broken is not None
+        return True
 
     async def _read_trailing(self, body: Body, late: list[Delta]) -> bool:
-        """Wait a little for what may follow the reason for the end, and for the body's own end.
+        """Read up to 5 s more after the stop reason: trailing usage or content, and the body's end.
 
-        A connection whose body was read to its end can be used again.
+        The connection can be used again if the body was read to its end.
 
         Args:
-            late: Takes what comes, also if the connection breaks after it.
+            late: Gets the deltas, even if the connection breaks after them.
 
         Returns:
-            True: Output came after the last reason for the end, and then nothing for too long.
+            True: output came after the last stop reason, and then nothing for too long.
         """
         goes_on = False
         with anyio.move_on_after(_TRAILING) as scope:
@@ -135,45 +154,37 @@ class Stream:
             await body.release()
         return scope.cancelled_caught and goes_on and not self.decoder.is_done
 
-    def _conclude(
-        self, broken: Failure | None, late: list[Delta], *, is_cut: bool
-    ) -> Failure | None:
-        """Read what the body left unfinished; say why the answer is not whole, or means failure.
-
-        Args:
-            broken: What cut the body; None where it came to its end.
-            late: Takes what comes of it.
-            is_cut: It was given up while output was still coming.
-        """
+    def _conclude(self, end: _End) -> Failure | None:
+        """Read what the body left unfinished; return why the answer failed, None if it is whole."""
         try:
             for name, data in self.parser.flush():
-                if is_json(data):  # what is not was cut
-                    late += self._decode(name, data)
-            late += self.decoder.end(is_clean=broken is None)
-            if is_cut:
+                if is_json(data):  # otherwise the event was cut
+                    end.late += self._decode(name, data)
+            end.late += self.decoder.end(is_clean=end.broken is None)
+            if end.is_cut:
                 raise stream_error.stopped_midway(_TRAILING)
         except ProviderError as error:
-            if is_cut and error.failure.kind is FailureKind.TOOL_CALL_MALFORMED:
+            if end.is_cut and error.failure.kind is FailureKind.TOOL_CALL_MALFORMED:
                 return stream_error.stopped_midway(_TRAILING).failure
-            if broken is not None and error.failure.kind is FailureKind.TRUNCATED:
-                return _cut(error.failure, broken)
+            if end.broken is not None and error.failure.kind is FailureKind.TRUNCATED:
+                return _cut_failure(error.failure, end.broken)
             return error.failure
         self.is_whole = True
         return None
 
     def _decode(self, name: bytes, data: bytes) -> Sequence[Delta]:
-        """Decode an event, unless the answer is whole: then nothing can undo it."""
+        """Return the deltas of an event; none if the answer is whole, which nothing can undo."""
         return () if self.decoder.is_done else self.decoder.decode(data, name)
 
 
 def _shorten_deadline(scope: anyio.CancelScope) -> None:
-    """Leave little time, but also while we are being cancelled: the transport would lose track."""
+    """Leave little time, but shield it, because a cancelled transport loses the connection."""
     scope.deadline = anyio.current_time() + _DRAINING
     scope.shield = True
 
 
-def _lost(error: Exception) -> Failure | None:
-    """Name what broke the stream; None where no provider and no network did."""
+def _connection_failure(error: Exception) -> Failure | None:
+    """Return what broke the stream; None: no provider and no network causes *error*."""
     failure = classify_exception(error)
     if failure.kind is FailureKind.UNKNOWN:
         return None
@@ -181,8 +192,8 @@ def _lost(error: Exception) -> Failure | None:
     return failure
 
 
-def _cut(failure: Failure, broken: Failure) -> Failure:
-    """Say what cut the stream; a deadline of the transport stays one."""
+def _cut_failure(failure: Failure, broken: Failure) -> Failure:
+    """Return *failure* with what cut the stream; a timeout of the transport stays a timeout."""
     if broken.kind is FailureKind.TIMEOUT:
         return broken
     failure.message = f"{failure.message}: {broken.message}"

@@ -1,4 +1,4 @@
-"""How large a request is, as its provider counts: asked before it is sent.
+"""The provider's own count of a request's tokens, before the request is sent.
 
 Source: platform.claude.com/docs/en/api/messages/count_tokens,
 developers.openai.com/api/reference/resources/responses/subresources/input_tokens,
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from .rendering import Rendering
 
 _SECONDS = 5.0
-"""How long a count may take: the estimate does without one."""
+"""Seconds for a count, because an estimate is always there."""
 
 _logger = logging.getLogger("sidestep")
 
 
 @dataclass(frozen=True, slots=True)
 class _Counter:
-    """Where a vendor counts, and what it takes of a request.
+    """How one vendor counts the tokens of a request.
 
     Args:
-        vendor: Whose own API it must be; facades do not count.
-        path: Whereby the path of the request ends, and what stands there instead.
-        keys: What it takes of the body; None: the whole of it, below one key of its own.
-        answer: Under which key the count comes.
+        vendor: The vendor; facades of others do not count.
+        path: The end of the request's path, and its replacement.
+        keys: The keys of the body to send; None: the whole body, below a key of its own.
+        answer: The key of the count in the answer.
     """
 
     vendor: str
@@ -84,9 +84,9 @@ _COUNTERS: Mapping[Wire, _Counter] = MappingProxyType(
 async def count_tokens(
     http: httpx.AsyncClient, rendering: Rendering, *, secret: Secret
 ) -> int | None:
-    """Ask how many tokens *rendering* would take; None where its provider does not say.
+    """Return the provider's count of the tokens of *rendering*; None: it did not count.
 
-    Nothing but a cancellation is raised: whoever asks has an estimate.
+    Only a cancellation is raised, because callers have an estimate.
     """
     question = question_of(rendering)
     if question is None:
@@ -95,14 +95,14 @@ async def count_tokens(
     with anyio.move_on_after(_SECONDS):
         try:
             return await _ask(http, question, secret=secret)
-        except Exception as error:  # noqa: BLE001 - whatever it is, nothing depends on it
-            why = _told(error)
+        except Exception as error:  # noqa: BLE001 - the count is optional
+            why = _reason(error)
     _logger.info("%s did not count its tokens: %s", rendering.route, why)
     return None
 
 
 def question_of(rendering: Rendering) -> Rendering | None:
-    """Return the request that asks for the size of *rendering*; None where nobody counts."""
+    """Return the request that counts the tokens of *rendering*; None: its vendor does not count."""
     counter = _COUNTERS.get(rendering.provider.wire)
     if counter is None or vendor_of(rendering.provider) != counter.vendor:
         return None
@@ -120,10 +120,10 @@ def question_of(rendering: Rendering) -> Rendering | None:
 
 
 async def _ask(http: httpx.AsyncClient, question: Rendering, *, secret: Secret) -> int:
-    """Send *question*, and read the count.
+    """Send *question*, and return the count.
 
     Raises:
-        ValueError: What came is no count.
+        ValueError: The answer is not a count.
     """
     request = build_request(http, question, secret=secret)
     response = await http.send(request, stream=True)
@@ -134,13 +134,13 @@ async def _ask(http: httpx.AsyncClient, question: Rendering, *, secret: Secret) 
         await body.abandon()
     if response.status_code != 200:
         raise ValueError(f"status {response.status_code}")
-    told, name = read_json(text), _COUNTERS[question.provider.wire].answer
-    tokens = told.get(name) if isinstance(told, dict) else None
+    answer, name = read_json(text), _COUNTERS[question.provider.wire].answer
+    tokens = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0:
         raise ValueError(f"an answer without `{name}`")
     return tokens
 
 
-def _told(error: Exception) -> str:
-    """Say what went wrong, but no word of a server's: it may quote a key."""
+def _reason(error: Exception) -> str:
+    """Return what went wrong, without the server's words, because they may quote a key."""
     return str(error) if type(error) is ValueError else str(classify_exception(error).kind)

@@ -1,1 +1,1 @@
-"""Answers in a file, read as the client reads one."""
+"""Recorded answers in files, read like answers over the network."""

@@ -22,17 +22,17 @@ _HEADERS = re.compile(rb"((?:[^\r\n]+(?:\r?\n|\Z))*+)(?:\r?\n)?")
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 _CHUNK = re.compile(rb"([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
 _LINE_END = re.compile(rb"\r?\n")
-_LOOKED_AT = 65_536  # bytes within which a status line that is not the first is looked for
+_LOOKED_AT = 65_536  # bytes that are searched for a later status line
 
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """One answer, as it was meant.
+    """One HTTP answer, decoded.
 
     Args:
         headers: With names in lower case.
-        body: Without the framing and the compression that the headers tell of.
-        is_clean: False where its last chunk is missing.
+        body: Without chunk framing and compression.
+        is_clean: False: the last chunk is missing.
     """
 
     status: int
@@ -42,13 +42,13 @@ class RawAnswer:
 
     @classmethod
     def parse(cls, content: bytes) -> RawAnswer | None:
-        """Read the last answer in *content*; None where none begins it.
+        """Return the last answer in *content*; None: *content* does not begin with an answer.
 
-        What stands before the last is a ``100 Continue``, what a proxy said of the tunnel, or a
-        redirect that was followed.
+        Earlier answers are a ``100 Continue``, a proxy's answer to ``CONNECT``, or a redirect that
+        was followed.
 
         Raises:
-            ConfigError: Its status line or its body cannot be read.
+            ConfigError: The status line or the body cannot be read.
         """
         content = content.lstrip()
         line = _status_line(content)
@@ -56,7 +56,7 @@ class RawAnswer:
             return None
         while True:
             head = _HEADERS.match(content, line.end())
-            assert head is not None  # noqa: S101 - it matches nothing as well
+            assert head is not None  # noqa: S101 - it also matches an empty text
             following = _STATUS_LINE.match(content, head.end())
             if following is None:
                 break
@@ -64,23 +64,23 @@ class RawAnswer:
         headers = _headers(head[1])
         body, is_clean = content[head.end() :], True
         if "chunked" in headers.get("transfer-encoding", "").lower():
-            body, is_clean = _joined(body)
-        body = _decompressed(body, headers.get("content-encoding", ""))
+            body, is_clean = _join_chunks(body)
+        body = _decompress(body, headers.get("content-encoding", ""))
         return cls(int(line[1]), headers, body, is_clean)
 
 
 def refuse_misplaced(content: bytes) -> None:
-    """Make sure that no status line stands further down in what is taken for a bare body.
+    """Check that a bare body holds no status line further down.
 
     Raises:
-        ConfigError: One does.
+        ConfigError: It holds one.
     """
     found = _LATER.search(content[:_LOOKED_AT])
     if found is not None:
         number = content.count(b"\n", 0, found.start()) + 1
         raise ConfigError(
-            f"a status line, {_shown(found[0])}, stands in line {number}: leave out what is before "
-            "it, as `curl -si` does, without -v"
+            f"a status line, {_display(found[0])}, stands in line {number}: leave out what is "
+            "before it, as `curl -si` does, without -v"
         )
 
 
@@ -88,7 +88,7 @@ def _status_line(content: bytes) -> re.Match[bytes] | None:
     line = _STATUS_LINE.match(content)
     if line is None and content[:5].upper() == b"HTTP/":
         raise ConfigError(
-            f"{_shown(content.splitlines()[0])} is no status line: "
+            f"{_display(content.splitlines()[0])} is no status line: "
             "write it as 'HTTP/1.1 503 Service Unavailable'"
         )
     return line
@@ -102,15 +102,18 @@ def _headers(head: bytes) -> dict[str, str]:
     }
 
 
-def _joined(body: bytes) -> tuple[bytes, bool]:
-    """Return what the chunks of *body* hold, and whether the last came; *body* without any."""
+def _join_chunks(body: bytes) -> tuple[bytes, bool]:
+    """Return the content of the chunks of *body*, and whether the last chunk came.
+
+    A *body* without chunks is returned as it is.
+    """
     blocks: list[bytes] = []
     start = 0
     while start < len(body):
         size = _CHUNK.match(body, start)
         end = size.end() + int(size[1], 16) if size else 0
         if size is None or not (end >= len(body) or _LINE_END.match(body, end)):
-            return body, True  # `curl` has joined them
+            return body, True  # `curl` has joined the chunks
         if end == size.end():
             return b"".join(blocks), True
         blocks.append(body[size.end() : end])
@@ -119,8 +122,8 @@ def _joined(body: bytes) -> tuple[bytes, bool]:
     return b"".join(blocks), not blocks
 
 
-def _decompressed(body: bytes, coding: str) -> bytes:
-    """Return *body* as the client decodes it; one that `curl` has decoded stays as it is."""
+def _decompress(body: bytes, coding: str) -> bytes:
+    """Return *body* decompressed; a body that `curl` has decompressed stays as it is."""
     if not coding or not body:
         return body
     try:
@@ -143,5 +146,5 @@ def _is_text(body: bytes) -> bool:
     return True
 
 
-def _shown(line: bytes) -> str:
+def _display(line: bytes) -> str:
     return repr(line[:60].decode("latin-1"))

@@ -1,4 +1,4 @@
-"""An answer that was recorded, read as the client reads one while it comes."""
+"""A recorded answer, read like an answer that arrives over the network."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..capture import CaptureFile
 from ..catalog.provider import Provider
 from ..catalog.vendor import vendor_named, vendor_of
-from ..client.error_response import is_stream, name_refusal
+from ..client.error_response import failure_of_response, is_stream
 from ..delta import TextDelta, ToolCallStarted
 from ..error import ProviderError
 from ..json_value import is_json
@@ -35,28 +35,28 @@ _WIRES: Mapping[str, Wire] = {
     "openai-responses": "openai-responses",
     "gemini": "gemini",
 }
-"""Of providers that the catalog does not list; any other is taken to speak chat completions."""
+"""The wires of providers that are not in the catalog; all others speak Chat Completions."""
 _SIGNS: Mapping[Wire, re.Pattern[bytes]] = {
     "openai-responses": re.compile(rb'"type" ?: ?"response\.\w'),
     "anthropic": re.compile(rb'"type" ?: ?"message_(?:start|delta|stop)"'),
     "gemini": re.compile(rb'"(?:candidates|promptFeedback|usageMetadata)" ?: ?[\[{]'),
     "openai-chat": re.compile(rb'"object" ?: ?"chat\.completion|"choices" ?: ?\['),
 }
-"""What stands in the events of one wire only; inside a string its quotes would be escaped."""
+"""Marks of the events of one wire; inside a string their quotes would be escaped."""
 _ANTHROPIC_ERROR = re.compile(rb'"type" ?: ?"error"')
-_LOOKED_AT = 65_536  # bytes of a body that say which wire it is
+_LOOKED_AT = 65_536  # bytes of a body in which the wire is recognised
 _BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """What a provider answered to a request for a stream.
+    """A provider's answer to a request for a stream.
 
     Args:
-        provider: Whose facts to read it by; empty where nobody said.
-        blocks: The body as it came from the network; joined where only that is known.
-        is_clean: False where the connection broke after the last block.
-        notes: What was taken for granted, or left out.
+        provider: The provider that answered; empty: unknown.
+        blocks: The body in the pieces in which it arrived, or in one piece.
+        is_clean: False: the connection broke after the last block.
+        notes: What was assumed or ignored.
     """
 
     provider: str
@@ -70,56 +70,60 @@ class Recorded:
     def parse(
         cls, content: bytes, *, provider: str | None = None, status: int | None = None
     ) -> Recorded:
-        """Read a recording: a capture, a raw HTTP answer, or a bare body.
+        """Return the recording in *content*: a capture, a raw HTTP answer, or a bare body.
 
         Args:
-            content: What is in the file; also as PowerShell writes one, in UTF-16.
-            provider: Overrides what a capture says; None leaves it.
-            status: That of a bare body; None takes 200.
+            content: The content of the file; it can be in UTF-16, as PowerShell writes it.
+            provider: Overrides the provider of a capture; None: no change.
+            status: The status of a bare body; None: 200.
 
         Raises:
-            ConfigError: It is a capture that lacks something, or no answer that can be read.
+            ConfigError: A capture has a wrong field, or an HTTP answer cannot be read.
         """
-        content = _plain(content)
+        content = _to_utf8(content)
         raw = RawAnswer.parse(content)
         if raw is not None:
             return cls(
-                provider=provider or "", status=raw.status, headers=raw.headers,
-                blocks=(raw.body,), is_clean=raw.is_clean, notes=_left_out(status, raw.status),
-            )  # fmt: skip
+                provider=provider or "",
+                status=raw.status,
+                headers=raw.headers,
+                blocks=(raw.body,),
+                is_clean=raw.is_clean,
+                notes=_ignored_status(status, raw.status),
+            )
         capture = CaptureFile.parse(content)
         if capture is not None:
             return cls._captured(capture, provider, status)
         notes: tuple[str, ...] = ()
         if status is None:
             refuse_misplaced(content)
-            notes = ("status 200, as the file has none and no --status was given",)
+            notes = ("status 200, as the file has none and no --status was option",)
         return cls(provider=provider or "", status=status or 200, blocks=(content,), notes=notes)
 
     @classmethod
-    def _captured(cls, capture: CaptureFile, provider: str | None, given: int | None) -> Recorded:
+    def _captured(cls, capture: CaptureFile, provider: str | None, option: int | None) -> Recorded:
         return cls(
             provider=provider or capture.provider,
             status=capture.status,
             headers={name.lower(): value for name, value in capture.headers},
             blocks=(capture.body,) if capture.chunks is None else capture.chunks,
             is_clean=not capture.is_reset,
-            notes=_left_out(given, capture.status),
+            notes=_ignored_status(option, capture.status),
         )
 
     @property
     def body(self) -> bytes:
-        """The whole of it."""
+        """The whole body."""
         return b"".join(self.blocks)
 
     @property
     def content_type(self) -> str:
-        """What it says it is, or where it does not say, what it looks like."""
-        looks = "application/json" if self.body.lstrip()[:1] == b"{" else ""
-        return self.headers.get("content-type", looks)
+        """The content type in the headers, or else a guess from the body."""
+        guess = "application/json" if self.body.lstrip()[:1] == b"{" else ""
+        return self.headers.get("content-type", guess)
 
     def spoken_by(self, providers: Mapping[str, Provider]) -> Provider:
-        """Return that of *providers*, or for one that nobody knows one with its name and wire."""
+        """Return the provider that answered; an unknown one is made of its name and its wire."""
         name = self.provider
         known = providers.get(name)
         if known is not None:
@@ -129,7 +133,7 @@ class Recorded:
         return Provider(name, self.looks_like or self._guessed(), "", None)
 
     def _other_wire_of(self, known: Provider, providers: Mapping[str, Provider]) -> Provider | None:
-        """Return the provider of the same vendor in whose wire it is, where *known* has another."""
+        """Return the provider of the same vendor with the answer's wire, if *known* has another."""
         vendor, wire = vendor_of(known), self.looks_like
         if wire in (None, known.wire):
             return None
@@ -138,13 +142,13 @@ class Recorded:
 
     @property
     def names_somebody(self) -> bool:
-        """Whether sidestep has heard of its provider, though it may not know how to ask there."""
+        """True if the name of the provider is known, even if it is not in the catalog."""
         name = self.provider.removesuffix(_FACADE)
         return name in _WIRES or vendor_named(name) is not None
 
     @property
     def looks_like(self) -> Wire | None:
-        """The wire whose events it has, whoever answered; None where that does not show."""
+        """The wire of its events, whoever answered; None: it cannot be recognised."""
         start = self.body[:_LOOKED_AT]
         return next((wire for wire, sign in _SIGNS.items() if sign.search(start)), None)
 
@@ -154,26 +158,26 @@ class Recorded:
         return named or ("anthropic" if is_anthropic else "openai-chat")
 
 
-def _plain(content: bytes) -> bytes:
+def _to_utf8(content: bytes) -> bytes:
     """Return *content* in UTF-8, without a byte order mark."""
     if content.startswith(_BOMS):
         return content.decode("utf-16", "replace").encode()
     return content.removeprefix(codecs.BOM_UTF8)
 
 
-def _left_out(given: int | None, status: int) -> tuple[str, ...]:
-    is_other = given is not None and given != status
-    return (f"status {status}, as the file says, and not {given} of --status",) if is_other else ()
+def _ignored_status(option: int | None, status: int) -> tuple[str, ...]:
+    is_other = option is not None and option != status
+    return (f"status {status}, as the file says, and not {option} of --status",) if is_other else ()
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a recorded answer came to.
+    """The result of reading a recorded answer.
 
     Args:
-        failure: Why it is no answer; None where it is one.
-        has_shown: Whether text, or the beginning of a call, had come.
-        events: How many were read.
+        failure: Why the answer failed; None: it is a whole answer.
+        has_shown: Text, or the start of a call, had come.
+        events: The number of events that were read.
     """
 
     failure: Failure | None = None
@@ -182,25 +186,25 @@ class Outcome:
 
 
 def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
-    """Run *recorded*, an answer of *provider*, through *decoder*, and say what it came to.
+    """Return the result of decoding *recorded*, an answer of *provider*.
 
     Args:
-        decoder: A new one, of the provider's wire. It holds the parts afterwards.
+        decoder: A new decoder of the provider's wire. It holds the parts afterwards.
     """
     if not is_stream(recorded.status, recorded.content_type, provider.wire):
         return Outcome(
-            name_refusal(recorded.status, recorded.headers, recorded.body, provider=provider)
+            failure_of_response(recorded.status, recorded.headers, recorded.body, provider=provider)
         )
     outcome = Outcome()
     try:
-        for deltas in _decoded(recorded, decoder, parser_of(provider.wire), outcome):
+        for deltas in _decode(recorded, decoder, parser_of(provider.wire), outcome):
             outcome.has_shown |= any(isinstance(delta, _SHOWN) for delta in deltas)
     except ProviderError as error:
         outcome.failure = error.failure
     return outcome
 
 
-def _decoded(
+def _decode(
     recorded: Recorded, decoder: Decoder, parser: SseParser | RawJsonParser, outcome: Outcome
 ) -> Iterator[Sequence[Delta]]:
     for name, data in _events(recorded, parser):
@@ -213,5 +217,5 @@ def _decoded(
 def _events(recorded: Recorded, parser: SseParser | RawJsonParser) -> Iterator[Event]:
     for block in recorded.blocks:
         yield from parser.feed(block)
-    # What is no JSON was cut, and the end judges that.
+    # An event that is not JSON was cut; the decoder's `end` reports that.
     yield from (event for event in parser.flush() if is_json(event[1]))
