@@ -1,4 +1,4 @@
-"""The root of what sidestep raises, and what goes wrong on one route."""
+"""The root of all errors that sidestep raises, and the error of one attempt."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SidestepError(Exception):
 
 
 def _made_of(cls: type[SidestepError], args: tuple[object, ...]) -> SidestepError:
-    """Return an error of *cls* whose attributes are still to be set."""
+    """Return an error of *cls* without its attributes, which a pickle sets later."""
     return cls.__new__(cls, *args)
 
 
@@ -67,7 +67,7 @@ class ProviderError(SidestepError):
     """One attempt failed at a provider.
 
     Args:
-        failure: Why, classified.
+        failure: Why it failed.
     """
 
     def __init__(self, failure: Failure) -> None:

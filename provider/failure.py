@@ -52,22 +52,22 @@ class Failure:
 
     Args:
         kind: The word that decides what happens next.
-        message: What the provider or the transport said, shortened; never a key or a prompt.
-        status: Effective HTTP status: that of the answer, or what the type or code of an error
-            inside a stream stands for. None where there is none, as for a broken connection.
-        code: The provider's own code or type, or for a broken connection one of
-            ``refused``, ``no_such_host``, ``tls``, ``reset``.
-        retry_after: Seconds the provider asked us to wait; None if it did not say.
-        reset_at: When a quota starts afresh; None if it did not say.
+        message: The message of the provider or the transport, shortened, without keys and prompts.
+        status: Effective HTTP status: the status of the response, or the one that the type or code
+            of an error inside a stream stands for. None: it has none, like a broken connection.
+        code: The provider's own code or type; for a broken connection ``refused``,
+            ``no_such_host``, ``tls`` or ``reset``.
+        retry_after: Seconds that the provider asked us to wait; None: it did not say.
+        reset_at: When a quota resets; None: the provider did not say.
         stage: How far the attempt had come.
         route: The route that failed.
-        request_id: The provider's id of the request, for its support desk.
-        is_capacity: The provider has no room for this model at all, so that waiting on the same
-            route is the slow way out.
-        should_retry: What the provider itself says of asking this route again; None if nothing.
-        because: What decided on the kind, in words: a type, a code, a status; empty where the
-            message says it.
-        cure: What has to change in the request, where the refusal says so; None: it does not.
+        request_id: The provider's id of the request, which its support asks for.
+        is_capacity: The provider has no capacity for this model, so that another route is faster
+            than waiting.
+        should_retry: Whether the provider itself advises a retry; None: it does not say.
+        because: What decided on the kind, in words: a type, a code, a status; empty: the message
+            says it.
+        cure: The change of the request that a refusal asks for; None: it asks for none.
         cause: The exception behind it. A pickle or a copy holds a `RecordedCause` in its place,
             because many exceptions can be neither pickled nor copied.
     """

@@ -1,1 +1,1 @@
-"""The providers we know: where they are, whose API it is, what a model takes."""
+"""The catalog: known providers, their vendors, and what their models take."""

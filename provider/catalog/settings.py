@@ -59,7 +59,7 @@ class FailureSettings(BaseModel):
         except (re.error, RecursionError, OverflowError) as error:
             raise ValueError(f"must be a regular expression: {error}") from None
         if fits_all:
-            raise ValueError("must not fit an empty message, for then it fits every one")
+            raise ValueError("must not fit an empty message, because it then fits every message")
         return value
 
     @model_validator(mode="after")

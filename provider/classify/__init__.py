@@ -1,1 +1,1 @@
-"""Why an attempt failed: answers, error objects and exceptions to a `Failure`."""
+"""Classification: from responses, error objects and exceptions to a `Failure`."""

@@ -78,7 +78,7 @@ def _new_client() -> httpx.AsyncClient:
     except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
         raise ConfigError(
             f"httpx cannot be set up from the environment ({type(error).__name__}: "
-            f"{error}): mend HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
+            f"{error}): fix HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
         ) from error
 
 

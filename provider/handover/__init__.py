@@ -1,1 +1,1 @@
-"""A conversation shaped for the route that is to go on with it."""
+"""Handover: a conversation shaped for the route that continues it."""

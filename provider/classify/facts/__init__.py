@@ -1,1 +1,1 @@
-"""What each provider says when something went wrong, as tables."""
+"""Facts: the errors of each provider, as tables."""

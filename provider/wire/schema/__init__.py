@@ -1,1 +1,1 @@
-"""JSON Schemas of tools in the form that an API takes."""
+"""JSON Schemas of tools in the form that each API takes."""
