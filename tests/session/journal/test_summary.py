@@ -235,9 +235,9 @@ def test_an_empty_file_is_a_journal_of_nothing(tmp_path: Path) -> None:
     assert (found["sessions"], found["from"], found["steps"]["count"]) == (0, None, 0)
 
 
-def test_the_example_in_the_readme_is_a_journal(tmp_path: Path) -> None:
-    section = (ROOT / "README.md").read_text().partition("## Journal\n")[2].partition("\n## ")[0]
-    (example,) = re.findall(r"```json\n(.+?)```", section, re.DOTALL)
+def test_the_example_on_the_page_is_a_journal(tmp_path: Path) -> None:
+    page = (ROOT / "session" / "journal" / "README.md").read_text()
+    (example,) = re.findall(r"```json\n(.+?)```", page, re.DOTALL)
 
     found = summarise(write(tmp_path / "journal", example))
 
