@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import get_args
 
@@ -261,7 +262,7 @@ def test_a_page_names_all_there_is(folder: str, names: set[str]) -> None:
 @pytest.mark.parametrize("event", get_args(sidestep.Event), ids=lambda event: event.__name__)
 def test_an_event_is_listed_with_its_fields(event: type) -> None:
     name = RENAMED.get(event.__name__, event.__name__)
-    listed = ", ".join(f"`{field}`" for field in event.__match_args__)
+    listed = ", ".join(f"`{field}`" for field in signature(event).parameters)
 
     assert f"\n| `{name}` | {listed} |" in page_of("session")
 
