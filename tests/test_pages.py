@@ -22,7 +22,9 @@ import pytest
 from pydantic import BaseModel
 
 import sidestep
-from sidestep.provider.catalog.catalog import CAPABILITIES, ProviderSettings, catalog
+from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import CAPABILITIES
+from sidestep.provider.catalog.settings import ProviderSettings
 from sidestep.provider.stub.answer_form import (
     CAPTURE_KEYS,
     FAULTS,
@@ -34,8 +36,10 @@ from sidestep.provider.stub.scenario import Scenario
 from sidestep.session.coding.approval import approve_all
 from sidestep.session.coding.tools import coding_tools
 from sidestep.session.coding.workspace import Workspace
-from sidestep.session.drill.drill import Drill, DrillFile, Expectation, play
+from sidestep.session.drill.drill import Drill
+from sidestep.session.drill.drill_file import DrillFile, Expectation
 from sidestep.session.drill.judge import judge
+from sidestep.session.drill.play import play
 
 from .pages import (
     PAGES,
