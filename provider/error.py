@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .failure import Failure
 from .recorded_cause import recorded_cause
-from .secret import masked
+from .secret import redact_shapes
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -56,7 +56,7 @@ class ConfigError(SidestepError):
     """
 
     def __init__(self, message: str) -> None:
-        super().__init__(masked(message))
+        super().__init__(redact_shapes(message))
 
 
 class InstallError(SidestepError):

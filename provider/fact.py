@@ -1,4 +1,4 @@
-"""Facts: what providers write in an error, and which kind of failure it means."""
+"""FactTable: what providers write in an error, and which kind of failure it means."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def stands_for(statuses: Mapping[int, str]) -> Mapping[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactTable:
     """The table of facts for one wire or provider; its sections are read in this order.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from .secret import masked
+from .secret import redact_shapes
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
@@ -38,7 +38,7 @@ def recorded_cause(error: BaseException | None) -> RecordedCause | None:
     name = (
         cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
     )
-    return RecordedCause(name, masked(_text(error)[:_LONGEST]))
+    return RecordedCause(name, redact_shapes(_text(error)[:_LONGEST]))
 
 
 def _text(error: BaseException) -> str:

@@ -49,13 +49,13 @@ class Secret:
         """True if there is a key, and it is valid in a header."""
         return self.key is not None and self.key.isascii() and self.key.isprintable()
 
-    def hidden_in(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return *text* with ``[key]`` in place of the key, of its start, and of similar shapes."""
         key = self.key or ""
         text = text.replace(key, "[key]") if key else text
-        return masked(_without_beginning(text, key))
+        return redact_shapes(_without_beginning(text, key))
 
-    def quotable(self, error: BaseException | None) -> BaseException | None:
+    def printable_error(self, error: BaseException | None) -> BaseException | None:
         """Return *error* if it and its causes can be printed; None: one of them has the key."""
         link, key = error, self.key or "\0"
         for _ in range(_LINKS):
@@ -88,21 +88,21 @@ def _without_beginning(text: str, key: str) -> str:
     return "".join(kept) + text[end:]
 
 
-def masked(text: str) -> str:
+def redact_shapes(text: str) -> str:
     """Return *text* with ``[key]`` in place of everything that looks like a key."""
     if not any(mark in text for mark in _MARKS):
         return text
     return _SHAPES.sub(r"\1[key]", text)
 
 
-def without_keys(text: str, keys: Iterable[str]) -> str:
+def redact_keys(text: str, keys: Iterable[str]) -> str:
     """Return *text* with ``[key]`` in place of *keys* and of everything that looks like a key."""
     for key in keys:
         if len(key) >= _SHORTEST:
-            text = Secret(key).hidden_in(text)
-    return masked(text)
+            text = Secret(key).redact(text)
+    return redact_shapes(text)
 
 
-def names_a_secret(variable: str) -> bool:
+def is_secret_name(variable: str) -> bool:
     """True if a variable of that name holds a secret, such as ``OPENAI_API_KEY_2``."""
     return _NAMES.search(variable) is not None

@@ -10,7 +10,7 @@ from ..provider.conversation import Effort
 _EFFORTS: tuple[str, ...] = get_args(Effort)
 
 
-def is_limit(value: object, *, is_count: bool) -> bool:
+def is_positive_number(value: object, *, is_count: bool) -> bool:
     """True if *value* is a finite number above 0; with *is_count* it must be whole too."""
     if isinstance(value, bool) or not isinstance(value, int if is_count else int | float):
         return False
@@ -40,7 +40,7 @@ def check_count(name: str, value: object, *, is_optional: bool = False) -> None:
     Raises:
         ValueError: It is not; the message begins with *name*.
     """
-    if (is_optional and value is None) or is_limit(value, is_count=True):
+    if (is_optional and value is None) or is_positive_number(value, is_count=True):
         return
     rest = ", or None" if is_optional else ""
     raise ValueError(f"`{name}` must be a whole number above 0{rest}, got {shown(value)}")
@@ -58,7 +58,7 @@ def check_effort(name: str, value: object) -> None:
         )
 
 
-def checked_deadline(value: object) -> float | None:
+def validated_deadline(value: object) -> float | None:
     """Return *value* as a number of seconds; None if it is None.
 
     Raises:

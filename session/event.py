@@ -15,7 +15,7 @@ from ..provider.conversation import Output, ToolState
 from ..provider.delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.failure import Failure
 from ..provider.route import Route
-from .callback import log_raised
+from .callback import log_callback_error
 
 
 @dataclass(slots=True)
@@ -176,7 +176,7 @@ class Compacted:
 
 
 @dataclass(slots=True)
-class Spent:
+class AttemptCost:
     """What an attempt cost; comes before the event of how the attempt ended.
 
     Args:
@@ -230,10 +230,11 @@ EngineEvent = (
     | ProbeEnded
     | StepEnded
 )
-Event = EngineEvent | Delta | ToolRunStarted | ToolRunEnded | Compacted | Spent | TurnEnded
+Event = EngineEvent | Delta | ToolRunStarted | ToolRunEnded | Compacted | AttemptCost | TurnEnded
 Listener = Callable[[Event], None]
 
 __all__ = [
+    "AttemptCost",
     "AttemptFailed",
     "AttemptStarted",
     "CandidateSkipped",
@@ -248,7 +249,6 @@ __all__ = [
     "ReasoningDelta",
     "Repaired",
     "RouteDegraded",
-    "Spent",
     "StepEnded",
     "StepStarted",
     "Swapped",
@@ -270,7 +270,7 @@ def notify(listener: Listener, event: Event) -> None:
     try:
         listener(event)
     except Exception:  # noqa: BLE001 - it is logged
-        log_raised(f"`on_event` raised on {type(event).__name__}")
+        log_callback_error(f"`on_event` raised on {type(event).__name__}")
 
 
 def to_json(event: Event) -> dict[str, Any]:

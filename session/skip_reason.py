@@ -21,5 +21,5 @@ def without_numbers(reason: str) -> str:
     return _NUMBER.sub("#", reason)
 
 
-PASSING = frozenset({"degraded", "probed", "tried"})
+TEMPORARY_REASONS = frozenset({"degraded", "probed", "tried"})
 """Reasons that pass with time; any other reason says why a route cannot take the step at all."""

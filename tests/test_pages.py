@@ -62,8 +62,6 @@ COMMANDS = [block for block in BLOCKS if block.language == "sh"]
 
 SDKS = {"anthropic", "openai"}
 """What a program may import that the tests do not install."""
-RENAMED = {"Spent": "AttemptCost"}
-"""Classes of events that the pages name otherwise, until they are renamed."""
 
 SONNET, GLM = "openrouter/anthropic/claude-sonnet-5", "openrouter/z-ai/glm-5.2"
 SIBLINGS = {SONNET: "anthropic/claude-sonnet-5", GLM: "zai/glm-5.2"}
@@ -265,7 +263,7 @@ def test_a_page_names_all_there_is(folder: str, names: set[str]) -> None:
 
 @pytest.mark.parametrize("event", get_args(sidestep.Event), ids=lambda event: event.__name__)
 def test_an_event_is_listed_with_its_fields(event: type) -> None:
-    name = RENAMED.get(event.__name__, event.__name__)
+    name = event.__name__
     listed = ", ".join(f"`{field}`" for field in signature(event).parameters)
 
     assert f"\n| `{name}` | {listed} |" in page_of("session")

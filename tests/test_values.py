@@ -79,7 +79,7 @@ EVENTS = [
     sidestep.ToolRunStarted("call_1", "read"),
     sidestep.ToolRunEnded("call_1", "read", "completed", [sidestep.Text("x")]),
     sidestep.Compacted(10, 2),
-    sidestep.Spent(1, 1, A, 10, 2, None, None, 0.1, is_estimated=False),
+    sidestep.AttemptCost(1, 1, A, 10, 2, None, None, 0.1, is_estimated=False),
     sidestep.TurnEnded("done", B, A, None),
     sidestep.TextDelta("a"),
     sidestep.ReasoningDelta("a"),

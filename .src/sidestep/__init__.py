@@ -25,6 +25,7 @@ from .session.error import (
     StreamInterrupted,
 )
 from .session.event import (
+    AttemptCost,
     AttemptFailed,
     AttemptStarted,
     CandidateSkipped,
@@ -35,7 +36,6 @@ from .session.event import (
     ProbeStarted,
     Repaired,
     RouteDegraded,
-    Spent,
     StepEnded,
     StepStarted,
     Swapped,
@@ -71,6 +71,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attempt",
+    "AttemptCost",
     "AttemptFailed",
     "AttemptStarted",
     "AttemptSummary",
@@ -110,7 +111,6 @@ __all__ = [
     "Session",
     "Sidestep",
     "SidestepError",
-    "Spent",
     "SqliteStore",
     "Step",
     "StepEnded",

@@ -32,18 +32,18 @@ class Claude:
     Args:
         thinking: How a request asks for thinking: not at all, with a budget, or by effort.
         takes_sampling: It takes ``temperature`` and ``top_p``.
-        takes_both: It takes both of them at once.
-        can_be_silenced: Its thinking can be switched off.
-        can_be_forced: It takes a ``tool_choice`` that names a tool, or asks for any tool.
+        takes_temperature_and_top_p: It takes both of them at once.
+        can_disable_thinking: Its thinking can be switched off.
+        can_force_tool: It takes a ``tool_choice`` that names a tool, or asks for any tool.
         takes_prefill: A conversation can end with the start of its answer.
         binds_prefix: Its thinking is valid only after the same conversation that it came after.
     """
 
     thinking: Thinking
     takes_sampling: bool
-    takes_both: bool
-    can_be_silenced: bool
-    can_be_forced: bool
+    takes_temperature_and_top_p: bool
+    can_disable_thinking: bool
+    can_force_tool: bool
     takes_prefill: bool
     binds_prefix: bool
 
@@ -66,9 +66,9 @@ def claude(model: str) -> Claude:
     return Claude(
         thinking=thinking,
         takes_sampling=version < (4, 7),
-        takes_both=version < (4, 1),
-        can_be_silenced=not is_strict,
-        can_be_forced=not is_strict,
+        takes_temperature_and_top_p=version < (4, 1),
+        can_disable_thinking=not is_strict,
+        can_force_tool=not is_strict,
         takes_prefill=version < (4, 6),
         binds_prefix=version >= (5, 1),
     )

@@ -57,7 +57,7 @@ class Provider:
     )  # facts hold mappings, which have no hash
 
     @property
-    def says_what_it_takes(self) -> bool:
+    def has_limits(self) -> bool:
         """True if a boundary, context window or capability is known, which a step may not fit."""
         facts = (self.boundary, self.context_window, self.capabilities)
         return any(fact is not None for fact in facts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..failure import Failure, FailureKind, Stage
 from ..json_value import mapping
-from ..secret import masked
+from ..secret import redact_shapes
 from .fact_lookup import facts_in_order, kind_of_status, own_facts
 from .fact_tables import tables_of, tables_of_upstream
 from .report import read_body, read_reports
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..catalog.provider import Provider
     from ..cure import Cure
-    from ..fact import Fact, Facts
+    from ..fact import Fact, FactTable
     from ..route import Route
     from ..wire_name import Wire
     from .fact_lookup import Reading
@@ -123,7 +123,7 @@ def request_id_of(headers: Mapping[str, str]) -> str | None:
 
 def shorten(text: str, limit: int = _MESSAGE_LIMIT) -> str:
     """Return *text* on one line of at most *limit* characters, without what looks like a key."""
-    line = " ".join(masked(text[: 4 * limit]).split())
+    line = " ".join(redact_shapes(text[: 4 * limit]).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
@@ -189,7 +189,7 @@ def _with_tables(reports: Sequence[Report], provider: Provider | str, wire: Wire
     return readings if is_aggregated else readings[::-1]
 
 
-def _with_text_code(report: Report, tables: tuple[Facts, ...]) -> Report:
+def _with_text_code(report: Report, tables: tuple[FactTable, ...]) -> Report:
     """Return *report* with the code that some providers write into the message."""
     for table in tables:
         for pattern in table.coded:

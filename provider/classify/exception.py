@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..error import ProviderError
 from ..failure import Failure, FailureKind, Stage
-from ..secret import masked
+from ..secret import redact_shapes
 from . import exception_names, exception_response
 from .exception_names import NameMeaning
 from .exception_response import CallContext, describe, is_named, peek, roots_of
@@ -51,7 +51,7 @@ def classify_exception(
     context = CallContext(route=route, provider=provider, now=now)
     failure, is_own = _failure_and_origin(error, context, set())
     failure.route = failure.route or route
-    failure.redact(masked)
+    failure.redact(redact_shapes)
     if not is_own:
         failure.cause = error
     return failure

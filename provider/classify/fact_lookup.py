@@ -11,7 +11,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..fact import Fact, Facts
+from ..fact import Fact, FactTable
 from ..failure import FailureKind
 from .fact_tables import tables_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..wire_name import Wire
     from .report import Report
 
-    Reading: TypeAlias = tuple[Report, tuple[Facts, ...]]
+    Reading: TypeAlias = tuple[Report, tuple[FactTable, ...]]
     """A report, and the tables of facts to read it by."""
 
 
@@ -69,7 +69,7 @@ def facts_in_order(
                             yield known, report
 
 
-def kind_of_status(status: int | None, tables: tuple[Facts, ...] = ()) -> FailureKind:
+def kind_of_status(status: int | None, tables: tuple[FactTable, ...] = ()) -> FailureKind:
     """Return the kind of *status*, which counts if nothing else decides."""
     if status is None:
         return FailureKind.UNKNOWN

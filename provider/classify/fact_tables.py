@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ..catalog.provider import Provider
-    from ..fact import Facts
+    from ..fact import FactTable
     from ..wire_name import Wire
 
 _HOSTS_OF_CLAUDE = frozenset({"azure", "google", "google vertex", "amazon bedrock"})
@@ -36,7 +36,7 @@ _UPSTREAM: Mapping[str, str] = MappingProxyType(
 )
 
 
-def tables_of(provider: Provider | str, wire: Wire) -> tuple[Facts, ...]:
+def tables_of(provider: Provider | str, wire: Wire) -> tuple[FactTable, ...]:
     """Return the table of *provider*, then the table of its *wire*.
 
     Args:
@@ -47,7 +47,7 @@ def tables_of(provider: Provider | str, wire: Wire) -> tuple[Facts, ...]:
     return _tables(vendor_of(provider), wire)
 
 
-def tables_of_upstream(name: str, wire: Wire) -> tuple[Facts, ...]:
+def tables_of_upstream(name: str, wire: Wire) -> tuple[FactTable, ...]:
     """Return the tables of the provider that an aggregator calls *name*."""
     plain = name.casefold().strip()
     tables = _tables(_UPSTREAM.get(plain, plain), wire)
@@ -55,7 +55,7 @@ def tables_of_upstream(name: str, wire: Wire) -> tuple[Facts, ...]:
 
 
 @cache
-def _tables(vendor: str, wire: Wire) -> tuple[Facts, ...]:
+def _tables(vendor: str, wire: Wire) -> tuple[FactTable, ...]:
     own = _of_vendor(vendor)
     if own is None and wire in {"openai-chat", "openai-responses"}:
         own = _generic()
@@ -63,13 +63,13 @@ def _tables(vendor: str, wire: Wire) -> tuple[Facts, ...]:
     return (shared,) if own is None or own is shared else (own, shared)
 
 
-def _of_vendor(vendor: str) -> Facts | None:
+def _of_vendor(vendor: str) -> FactTable | None:
     """Return the table of *vendor*; None if it has none."""
     table = _TABLES.get(vendor)
     return None if table is None else table()
 
 
-def _of_wire(wire: Wire) -> Facts:
+def _of_wire(wire: Wire) -> FactTable:
     """Return the table that holds for everyone who speaks *wire*."""
     match wire:
         case "anthropic":
@@ -80,91 +80,91 @@ def _of_wire(wire: Wire) -> Facts:
             return _gemini()
 
 
-def _anthropic() -> Facts:
+def _anthropic() -> FactTable:
     from .facts.anthropic import ANTHROPIC
 
     return ANTHROPIC
 
 
-def _openai() -> Facts:
+def _openai() -> FactTable:
     from .facts.openai import OPENAI
 
     return OPENAI
 
 
-def _chat() -> Facts:
+def _chat() -> FactTable:
     from .facts.openai import CHAT
 
     return CHAT
 
 
-def _openrouter() -> Facts:
+def _openrouter() -> FactTable:
     from .facts.openrouter import OPENROUTER
 
     return OPENROUTER
 
 
-def _gemini() -> Facts:
+def _gemini() -> FactTable:
     from .facts.gemini import GEMINI
 
     return GEMINI
 
 
-def _groq() -> Facts:
+def _groq() -> FactTable:
     from .facts.chat_vendors import GROQ
 
     return GROQ
 
 
-def _cerebras() -> Facts:
+def _cerebras() -> FactTable:
     from .facts.chat_vendors import CEREBRAS
 
     return CEREBRAS
 
 
-def _mistral() -> Facts:
+def _mistral() -> FactTable:
     from .facts.chat_vendors import MISTRAL
 
     return MISTRAL
 
 
-def _deepseek() -> Facts:
+def _deepseek() -> FactTable:
     from .facts.chat_vendors import DEEPSEEK
 
     return DEEPSEEK
 
 
-def _moonshot() -> Facts:
+def _moonshot() -> FactTable:
     from .facts.chat_vendors import MOONSHOT
 
     return MOONSHOT
 
 
-def _zai() -> Facts:
+def _zai() -> FactTable:
     from .facts.zai import ZAI
 
     return ZAI
 
 
-def _minimax() -> Facts:
+def _minimax() -> FactTable:
     from .facts.minimax import MINIMAX
 
     return MINIMAX
 
 
-def _bedrock() -> Facts:
+def _bedrock() -> FactTable:
     from .facts.bedrock import BEDROCK
 
     return BEDROCK
 
 
-def _generic() -> Facts:
+def _generic() -> FactTable:
     from .facts.generic import GENERIC
 
     return GENERIC
 
 
-_TABLES: Mapping[str, Callable[[], Facts]] = MappingProxyType(
+_TABLES: Mapping[str, Callable[[], FactTable]] = MappingProxyType(
     {
         "anthropic": _anthropic,
         "openai": _openai,

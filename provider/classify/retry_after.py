@@ -14,7 +14,7 @@ from .time_text import duration, http_date, instant, number
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..fact import Facts
+    from ..fact import FactTable
     from .fact_lookup import Reading
     from .limit_reset import Reset
     from .report import Report
@@ -165,17 +165,17 @@ def _delay(report: Report) -> float | None:
     return _usable(duration(hints.get("delay", "") or hints.get("resets-in", "")))
 
 
-def _text_wait(report: Report, tables: tuple[Facts, ...]) -> float | None:
+def _text_wait(report: Report, tables: tuple[FactTable, ...]) -> float | None:
     found = _search(report, tables, "wait")
     return None if found is None else _usable(duration(found[0]))
 
 
-def _text_instant(report: Report, tables: tuple[Facts, ...]) -> datetime | None:
+def _text_instant(report: Report, tables: tuple[FactTable, ...]) -> datetime | None:
     found = _search(report, tables, "at")
     return None if found is None else instant(found[0], utc_offset=found[1])
 
 
-def _search(report: Report, tables: tuple[Facts, ...], group: str) -> tuple[str, int] | None:
+def _search(report: Report, tables: tuple[FactTable, ...], group: str) -> tuple[str, int] | None:
     """Return a wait in the text, and the hours by which its clock is ahead of UTC."""
     for table in tables:
         for pattern in table.waits:

@@ -37,10 +37,10 @@ class AttemptErrors:
         """
         failure.route = self._route
         failure.request_id = failure.request_id or request_id_of(self.headers) or request_id
-        failure.redact(self._secret.hidden_in)
-        failure.cause = self.quotable(failure.cause)
+        failure.redact(self._secret.redact)
+        failure.cause = self.printable_error(failure.cause)
         return ProviderError(failure)
 
-    def quotable(self, error: BaseException | None) -> BaseException | None:
+    def printable_error(self, error: BaseException | None) -> BaseException | None:
         """Return *error* if it holds no key, so that it can be chained; else None."""
-        return self._secret.quotable(error)
+        return self._secret.printable_error(error)

@@ -15,7 +15,7 @@ from ..error import ConfigError
 from ..route import Route
 from ..secret import Secret
 from .http_request import missing_key
-from .rendering import Rendering, render
+from .rendering import RenderedRequest, render
 from .reply import Reply
 from .shared_http import HttpClient, SharedHttp
 
@@ -78,7 +78,7 @@ class Client:
 
     def render(
         self, route: Route, conversation: Conversation, cures: Iterable[Cure] = ()
-    ) -> Rendering:
+    ) -> RenderedRequest:
         """Return the request for *route* to continue *conversation*.
 
         Args:
@@ -95,7 +95,7 @@ class Client:
             )
         return render(conversation, provider, route, cures)
 
-    def send(self, rendering: Rendering) -> Reply:
+    def send(self, rendering: RenderedRequest) -> Reply:
         """Return the reply to a request from `render`; each call sends it again."""
         return Reply(
             self._http,
@@ -104,7 +104,7 @@ class Client:
             wall_clock=self._wall_clock,
         )
 
-    async def count(self, rendering: Rendering) -> int | None:
+    async def count(self, rendering: RenderedRequest) -> int | None:
         """Return the provider's count of the tokens of a request from `render`, without its answer.
 
         None: the provider does not count, or not within five seconds. Anthropic, OpenAI's Responses

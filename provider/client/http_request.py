@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..catalog.provider import Provider
     from ..secret import Secret
-    from .rendering import Rendering
+    from .rendering import RenderedRequest
 
 _BEARERS = frozenset({"openrouter"})
 """Vendors with a facade of Anthropic's wire that takes a key only as a bearer token.
@@ -44,7 +44,7 @@ def _headers(provider: Provider, key: str | None) -> dict[str, str]:
 
 
 def build_request(
-    http: httpx.AsyncClient, rendering: Rendering, *, secret: Secret
+    http: httpx.AsyncClient, rendering: RenderedRequest, *, secret: Secret
 ) -> httpx.Request:
     """Return the HTTP request for *rendering*, with what *http* adds to every request.
 

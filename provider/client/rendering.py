@@ -1,4 +1,4 @@
-"""Rendering: a conversation as the request for one route, with notes on what differs."""
+"""RenderedRequest: a conversation as the request for one route, with notes on what differs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, kw_only=True)
-class Rendering:
+class RenderedRequest:
     """The request for one route, without the key.
 
     Args:
@@ -42,7 +42,7 @@ class Rendering:
 
 def body_of(
     conversation: Conversation, provider: Provider, route: Route, cures: Iterable[Cure] = ()
-) -> tuple[dict[str, Any], Rendering]:
+) -> tuple[dict[str, Any], RenderedRequest]:
     """Return the body for *route* as JSON values, and the request with it."""
     target = cured(target_of(provider, route), cures)
     handover = hand_over(conversation, target)
@@ -50,7 +50,7 @@ def body_of(
     body = encoder.encode(handover)
     renamed, notes = handover.renamed, handover.notes
     del handover  # it is as large as the history, and the bytes come on top
-    return body, Rendering(
+    return body, RenderedRequest(
         provider=provider,
         route=route,
         path=encoder.path(target),
@@ -62,7 +62,7 @@ def body_of(
 
 def render(
     conversation: Conversation, provider: Provider, route: Route, cures: Iterable[Cure] = ()
-) -> Rendering:
+) -> RenderedRequest:
     """Return the request for *route* to continue *conversation*.
 
     Args:

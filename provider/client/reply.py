@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..conversation import Part, Usage
     from ..delta import Delta
     from .idle_timer import IdleTimer
-    from .rendering import Rendering
+    from .rendering import RenderedRequest
     from .shared_http import SharedHttp
 
 
@@ -44,7 +44,7 @@ class Reply:
     def __init__(
         self,
         http: SharedHttp,
-        rendering: Rendering,
+        rendering: RenderedRequest,
         *,
         key: str | None,
         wall_clock: Callable[[], float],
@@ -99,7 +99,7 @@ class Reply:
     def request_id(self) -> str | None:
         """The provider's id of the request; None: it sent none."""
         request_id = request_id_of(self._errors.headers) or self._decoder.request_id
-        return request_id and self._secret.hidden_in(request_id)
+        return request_id and self._secret.redact(request_id)
 
     async def __aenter__(self) -> Self:
         unsendable = missing_key(self._provider, self._secret)
@@ -150,9 +150,9 @@ class Reply:
                 if (explained := self._http.explained(error)) is not error:
                     raise explained from error
                 raise
-            raise self._errors.error(self._connect_failure(failure)) from self._errors.quotable(
-                error
-            )
+            raise self._errors.error(
+                self._connect_failure(failure)
+            ) from self._errors.printable_error(error)
         self._seconds_left = self._idle_timer.seconds_left
         self._idle_timer.rest()
         self._errors.headers = response.headers

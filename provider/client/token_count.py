@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..secret import Secret
     from ..wire_name import Wire
-    from .rendering import Rendering
+    from .rendering import RenderedRequest
 
 _SECONDS = 5.0
 """Seconds for a count, because an estimate is always there."""
@@ -82,7 +82,7 @@ _COUNTERS: Mapping[Wire, _Counter] = MappingProxyType(
 
 
 async def count_tokens(
-    http: httpx.AsyncClient, rendering: Rendering, *, secret: Secret
+    http: httpx.AsyncClient, rendering: RenderedRequest, *, secret: Secret
 ) -> int | None:
     """Return the provider's count of the tokens of *rendering*; None: it did not count.
 
@@ -101,7 +101,7 @@ async def count_tokens(
     return None
 
 
-def question_of(rendering: Rendering) -> Rendering | None:
+def question_of(rendering: RenderedRequest) -> RenderedRequest | None:
     """Return the request that counts the tokens of *rendering*; None: its vendor does not count."""
     counter = _COUNTERS.get(rendering.provider.wire)
     if counter is None or vendor_of(rendering.provider) != counter.vendor:
@@ -119,7 +119,7 @@ def question_of(rendering: Rendering) -> Rendering | None:
     )
 
 
-async def _ask(http: httpx.AsyncClient, question: Rendering, *, secret: Secret) -> int:
+async def _ask(http: httpx.AsyncClient, question: RenderedRequest, *, secret: Secret) -> int:
     """Send *question*, and return the count.
 
     Raises:

@@ -67,10 +67,10 @@ def _anthropic(target: Target) -> Target:
             target,
             reasoning_form="signature",
             is_chained=True,
-            can_disable_thinking=facts.can_be_silenced,
-            can_force_tool=facts.can_be_forced,
+            can_disable_thinking=facts.can_disable_thinking,
+            can_force_tool=facts.can_force_tool,
             takes_sampling=facts.takes_sampling,
-            takes_temperature_and_top_p=facts.takes_both,
+            takes_temperature_and_top_p=facts.takes_temperature_and_top_p,
             markers=4,
         )
     wants_thinking = target.vendor in {"deepseek", "moonshot"}
@@ -246,9 +246,9 @@ def _claude_behind(model: str) -> Mapping[str, Any]:
     facts = claude(model)
     return {
         "takes_sampling": facts.takes_sampling,
-        "takes_temperature_and_top_p": facts.takes_both,
-        "can_disable_thinking": facts.can_be_silenced,
-        "can_force_tool": facts.can_be_forced,
+        "takes_temperature_and_top_p": facts.takes_temperature_and_top_p,
+        "can_disable_thinking": facts.can_disable_thinking,
+        "can_force_tool": facts.can_force_tool,
         "thinking_excludes_forcing": True,
         "declares_called_tools": True,
     }

@@ -17,7 +17,7 @@ MASK = "***"
 
 
 @dataclass(slots=True, kw_only=True)
-class Received:
+class ReceivedRequest:
     """One received request, and how it was answered.
 
     Args:
@@ -44,7 +44,7 @@ class Received:
     over: anyio.Event = field(default_factory=anyio.Event, repr=False, compare=False)
 
     @classmethod
-    def of(cls, request: HttpRequest, *, path: str, at: float) -> Received:
+    def of(cls, request: HttpRequest, *, path: str, at: float) -> ReceivedRequest:
         """Return a record of *request*, without its route."""
         return cls(
             route=None,

@@ -13,7 +13,7 @@ import anyio
 
 from .connection import Connection, PlannedReply
 from .endpoint import KNOWN, SERVED, Endpoint, path_of, place_of
-from .received import Received
+from .received import ReceivedRequest
 from .scenario import Scenario
 from .script import Script, complaint_script, error_script, json_script, script_of
 from .strict.judge import complaint
@@ -66,8 +66,8 @@ class Stub:
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self.scenario = Scenario() if scenario is None else scenario
-        self.requests: list[Received] = []
-        self.counts: list[Received] = []
+        self.requests: list[ReceivedRequest] = []
+        self.counts: list[ReceivedRequest] = []
         self._host = host
         self._address = host
         self._port = port
@@ -129,7 +129,7 @@ class Stub:
         """Return a value for ``SIDESTEP_PROVIDERS`` that leads an agent here; it needs no key."""
         return {name: self._provider(name) for name in self.scenario.providers or KNOWN}
 
-    async def wait_for(self, count: int) -> Received:
+    async def wait_for(self, count: int) -> ReceivedRequest:
         """Wait for request number *count*, counted from 1, and return it."""
         while len(self.requests) < count:
             await self._arrival.wait()
@@ -164,7 +164,7 @@ class Stub:
         page = self._stub_page(http.method, path)
         if page is not None:
             return PlannedReply(page, lambda _has_left: None)
-        received = Received.of(http, path=path, at=self._timer())
+        received = ReceivedRequest.of(http, path=path, at=self._timer())
         endpoint = Endpoint.at(path)
         is_count = endpoint is not None and endpoint.is_count
         (self.counts if is_count else self.requests).append(received)
@@ -188,7 +188,9 @@ class Stub:
             case _:
                 return None
 
-    def _script(self, http: HttpRequest, received: Received, endpoint: Endpoint | None) -> Script:
+    def _script(
+        self, http: HttpRequest, received: ReceivedRequest, endpoint: Endpoint | None
+    ) -> Script:
         if endpoint is None:
             return _not_served(404, f"nothing is served at {received.path!r}")
         if http.method != "POST":

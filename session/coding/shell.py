@@ -15,7 +15,7 @@ import anyio
 from anyio.abc import Process
 from pydantic import Field
 
-from ...provider.secret import names_a_secret
+from ...provider.secret import is_secret_name
 from .approval import Approve, Request, require
 
 LONGEST_TIMEOUT = 600.0
@@ -111,7 +111,7 @@ def visible_environ(environ: Mapping[str, str], hidden: Collection[str] = ()) ->
     return {
         name: value
         for name, value in environ.items()
-        if not (name in hidden or name.upper().startswith(_OURS) or names_a_secret(name))
+        if not (name in hidden or name.upper().startswith(_OURS) or is_secret_name(name))
     }
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from ..journal.journal import VARIABLE as JOURNAL_VARIABLE
 from ..journal.journal_file import why_unopenable
 from ..journal.summary import summarise
@@ -57,7 +57,7 @@ def _check_journal(journal: str, *, is_json: bool) -> int:
 def _check_environment(model: str | None, *, is_json: bool) -> int:
     found = inspect(os.environ, model)
     if is_json:
-        click.echo(masked(json.dumps(found, ensure_ascii=False)))
+        click.echo(redact_shapes(json.dumps(found, ensure_ascii=False)))
     elif not found["error"]:
         show(terminal(), found)
     return _complain(found)
@@ -68,7 +68,7 @@ def _complain(found: Mapping[str, Any]) -> int:
     problem = found["error"] or found["stuck"]
     if not problem:
         return ExitCode.DONE
-    click.echo(masked(f"Error: {problem}"), err=True)
+    click.echo(redact_shapes(f"Error: {problem}"), err=True)
     return ExitCode.USAGE if found["error"] else ExitCode.FAILED
 
 
@@ -98,7 +98,7 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
     for warning in found["warnings"]:
         console.print(
             Text.assemble(
-                (warning["code"], "bold yellow"), f"  {warning['message']}: {warning['cure']}"
+                (warning["code"], "bold yellow"), f"  {warning['message']}: {warning['fix']}"
             ),
             soft_wrap=True,
         )
@@ -116,7 +116,7 @@ def _show_state(console: Console, found: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in found["settings"].items():
         if name != "fallbackModelsByModel":
-            table.add_row(f"  {name}", Text(masked(_cell(value))))
+            table.add_row(f"  {name}", Text(redact_shapes(_cell(value))))
     console.print(table)
 
 
@@ -135,6 +135,6 @@ def _show_chain(console: Console, chain: Mapping[str, Any]) -> None:
     back = "and back, two ways" if len(chain["walk"]) == 2 else "and back to the first"
     end = back if chain["is_cycle"] else "and no further"
     line = f"{walk}  ({end})" if len(chain["walk"]) > 1 else f"{walk}  (no sibling)"
-    console.print(Text(masked(line)), soft_wrap=True)
+    console.print(Text(redact_shapes(line)), soft_wrap=True)
     for route, why in chain["unfit"].items():
-        console.print(Text(masked(f"  {route} is passed over: {why}")), soft_wrap=True)
+        console.print(Text(redact_shapes(f"  {route} is passed over: {why}")), soft_wrap=True)

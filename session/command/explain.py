@@ -17,7 +17,7 @@ from ...provider.conversation import Text as TextPart
 from ...provider.failure import FailureKind, Stage
 from ...provider.recording.recorded_answer import Outcome, Recorded, read
 from ...provider.route import Route
-from ...provider.secret import masked, without_keys
+from ...provider.secret import redact_keys, redact_shapes
 from ...provider.wire.registry import decoder_of
 from ..event import failure_to_json
 from ..step.decision import Retry, StepState, Stop, Swap, decide
@@ -96,7 +96,7 @@ def explain_answer(
         assumed.append("a route with a healthy sibling, as no --model was given")
     outcome.failure.route = route
     keys = [environ.get(each.api_key_env or "", "") for each in known.values()]
-    outcome.failure.message = without_keys(outcome.failure.message, keys)
+    outcome.failure.message = redact_keys(outcome.failure.message, keys)
     outcome.failure.because = outcome.failure.because or _fact(outcome, recorded, decoder)
     sibling, chain = _sibling(middleware.plan, route)
     if chain is not None:
@@ -111,7 +111,8 @@ def _notes(recorded: Recorded, provider: Provider, known: Mapping[str, Provider]
     if not name:
         return [f"the {provider.wire} wire, as no provider was given"]
     if not recorded.names_somebody and name not in known:
-        return [f"the {provider.wire} wire, as {masked(name)!r} is no provider that sidestep knows"]
+        shown = redact_shapes(name)
+        return [f"the {provider.wire} wire, as {shown!r} is no provider that sidestep knows"]
     if wire not in (None, provider.wire):
         return [f"the {provider.wire} wire of {name!r}, but the body looks like {wire}"]
     return []

@@ -10,7 +10,7 @@ import click
 
 from ... import __version__
 from ...provider.error import ConfigError, InstallError
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from .exit_code import ExitCode
 
 
@@ -81,7 +81,7 @@ def _print_usage_error(error: click.ClickException) -> None:
     """Print what was typed wrong, redacted: a key may have been typed in the wrong place."""
     text = io.StringIO()
     error.show(text)
-    click.echo(masked(text.getvalue()), err=True, nl=False)
+    click.echo(redact_shapes(text.getvalue()), err=True, nl=False)
 
 
 def _print_file_error(error: OSError) -> None:
@@ -90,7 +90,7 @@ def _print_file_error(error: OSError) -> None:
     Nothing is said if the reader of stdout left, and nothing is written at exit.
     """
     if error.filename is not None:
-        click.echo(masked(f"Error: {error.filename!r}: {error.strerror}"), err=True)
+        click.echo(redact_shapes(f"Error: {error.filename!r}: {error.strerror}"), err=True)
         return
     if not isinstance(error, BrokenPipeError):
         click.echo(f"Error: the output cannot be written ({error.strerror})", err=True)

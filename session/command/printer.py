@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from ..event import (
+    AttemptCost,
     AttemptFailed,
     AttemptStarted,
     CandidateSkipped,
@@ -21,7 +22,6 @@ from ..event import (
     ProbeStarted,
     Repaired,
     RouteDegraded,
-    Spent,
     StepEnded,
     StepStarted,
     Swapped,
@@ -31,7 +31,7 @@ from ..event import (
     Waiting,
     to_json,
 )
-from ..skip_reason import PASSING, without_numbers
+from ..skip_reason import TEMPORARY_REASONS, without_numbers
 from .terminal import printable
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _notice(event: Event) -> str | None:
         case (
             TextDelta() | ReasoningDelta() | ToolCallStarted() | ToolCallEnded() | ToolRunStarted()
             | AttemptStarted() | AttemptFailed() | PartsRetracted() | CandidateSkipped()
-            | ProbeEnded() | Spent() | StepEnded() | TurnEnded()
+            | ProbeEnded() | AttemptCost() | StepEnded() | TurnEnded()
         ):  # fmt: skip
             return None
 
@@ -132,7 +132,7 @@ class Printer:
 
     def _pass_over(self, event: CandidateSkipped) -> None:
         """Say why a route was passed over, once a turn for reasons that differ only in numbers."""
-        if event.reason in PASSING:
+        if event.reason in TEMPORARY_REASONS:
             return
         seen = event.route, without_numbers(event.reason)
         if seen not in self._passed_over:
@@ -163,4 +163,4 @@ class Printer:
 
     def _note(self, text: str) -> None:
         self.end_line()
-        click.echo(f"sidestep: {printable(masked(text))}", err=True)
+        click.echo(f"sidestep: {printable(redact_shapes(text))}", err=True)

@@ -15,7 +15,7 @@ import click
 
 from ...provider.client.client import Client
 from ...provider.error import ConfigError, ProviderError
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from ..error import StepFailed, StoreError
 from ..event import Event, Listener
 from ..step.middleware import Sidestep
@@ -120,7 +120,7 @@ def take_turn(settings: RunSettings, environ: Mapping[str, str]) -> int:
         signals.run(lambda: _take_turn(settings, environ, middleware, printer))
     except (ProviderError, StepFailed, StoreError, TimeoutError) as error:
         if not settings.is_json:
-            click.echo(f"Error: {printable(masked(_with_notes(error)))}", err=True)
+            click.echo(f"Error: {printable(redact_shapes(_with_notes(error)))}", err=True)
         return ExitCode.FAILED
     return ExitCode.DONE
 

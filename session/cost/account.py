@@ -73,14 +73,14 @@ class Account:
             return None
         return self._started_at + self.budget.seconds - self._seconds
 
-    def overrun(self, now: float) -> str | None:
+    def time_exceeded(self, now: float) -> str | None:
         """Return a text if the seconds have run out; None: they have not."""
         limit = self.budget.seconds
         if limit is None or (lasted := self._seconds_at(now)) < limit:
             return None
         return f"the {self._owner} has lasted {lasted:.1f} of {limit:g} s (`{self._name}.seconds`)"
 
-    def refusal(self, route: Route, asked: Amount, now: float) -> str | None:
+    def limit_exceeded(self, route: Route, asked: Amount, now: float) -> str | None:
         """Return why an attempt on *route* that may cost *asked* is refused; None: it is not."""
         for unit in ("attempts", "input_tokens", "output_tokens", "money"):
             limit = getattr(self.budget, unit)
@@ -95,7 +95,7 @@ class Account:
                 need = f", and an attempt on {route} may take {_amount(unit, more)} more"
                 needs = "" if unit == "attempts" or not more else need
                 return f"{spent} (`{self._name}.{unit}`){needs}"
-        return self.overrun(now)
+        return self.time_exceeded(now)
 
     def _seconds_at(self, now: float) -> float:
         return self._seconds + (0.0 if self._started_at is None else now - self._started_at)

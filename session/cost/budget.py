@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from ..argument import is_limit, shown
+from ..argument import is_positive_number, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Budget:
         for field in fields(self):
             limit = getattr(self, field.name)
             is_count = field.name not in ("money", "seconds")
-            if limit is not None and not is_limit(limit, is_count=is_count):
+            if limit is not None and not is_positive_number(limit, is_count=is_count):
                 kind = "whole" if is_count else "finite"
                 raise ValueError(
                     f"`{field.name}` must be a {kind} number above 0, got {shown(limit)}; "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, SupportsFloat
 
 from ...provider.conversation import Usage
 from ..argument import number, shown
-from ..callback import log_raised
+from ..callback import log_callback_error
 from .account import Account, Amount
 from .budget import Budget
 from .cost import Cost
@@ -116,7 +116,7 @@ class Ledger:
         try:
             returned = self._price(route, usage)
         except Exception:  # noqa: BLE001 - it is logged
-            log_raised(f"`price` raised on {route}")
+            log_callback_error(f"`price` raised on {route}")
             return None
         money = _money(returned)
         if money is None and returned is not None:
@@ -127,16 +127,16 @@ class Ledger:
         """True if *route* has a price."""
         return self.price(route, Usage(1, 1)) is not None
 
-    def refusal(self, route: Route, asked: Amount) -> str | None:
+    def limit_exceeded(self, route: Route, asked: Amount) -> str | None:
         """Return why an attempt that may cost *asked* would exceed a limit; None: it would not."""
         now = self.clock.time()
-        reasons = (account.refusal(route, asked, now) for account in self.accounts)
+        reasons = (account.limit_exceeded(route, asked, now) for account in self.accounts)
         return next((why for why in reasons if why is not None), None)
 
-    def overrun(self) -> str | None:
+    def time_exceeded(self) -> str | None:
         """Return a text if the seconds of an account have run out; None: they have not."""
         now = self.clock.time()
-        reasons = (account.overrun(now) for account in self.accounts)
+        reasons = (account.time_exceeded(now) for account in self.accounts)
         return next((why for why in reasons if why is not None), None)
 
     def _money_of(self, record: AttemptRecord) -> float | None:

@@ -10,7 +10,7 @@ from ...provider.error import ProviderError
 from ...provider.failure import FailureKind, Stage
 from ...provider.json_value import write_json
 from ..error import BudgetExceeded
-from ..event import Spent
+from ..event import AttemptCost
 from ..plan.needs import CHARACTERS_PER_TOKEN
 from ..step.step_error import summarize_attempts
 from .account import Amount
@@ -18,7 +18,7 @@ from .account import Amount
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ...provider.client.rendering import Rendering
+    from ...provider.client.rendering import RenderedRequest
     from ...provider.client.reply import Reply
     from ...provider.conversation import Part
     from ...provider.route import Route
@@ -43,7 +43,7 @@ class StepMeter:
         self._accounts = ledger.accounts
         self._max_output_tokens = max_output_tokens
         self._emit = emit
-        self._costs: dict[int, Spent] = {}
+        self._costs: dict[int, AttemptCost] = {}
         self._reserved = Amount(attempts=1)
 
     def check_budget(self, step: Step, route: Route, size: int) -> None:
@@ -64,13 +64,13 @@ class StepMeter:
                 "function that returns it, or ask for another route",
             )
         self._reserved = Amount(1, usage.input or 0, usage.output or 0, money or 0.0)
-        why = self._ledger.refusal(route, self._reserved)
+        why = self._ledger.limit_exceeded(route, self._reserved)
         if why is not None:
             raise _exceeded(step, f"{why}: raise it, or ask for less")
 
     @contextmanager
     def charging(
-        self, step: Step, attempt: Attempt, request: Rendering, reply: Reply
+        self, step: Step, attempt: Attempt, request: RenderedRequest, reply: Reply
     ) -> Iterator[None]:
         """Reserve what *attempt* may cost, and charge what it did cost, even if it fails."""
         reserved = self._reserved
@@ -101,7 +101,7 @@ class StepMeter:
         money = self._ledger.price(route, usage)
         for account in self._accounts:
             account.spent.add(Amount(1, sent, written, money or 0.0))
-        cost = Spent(
+        cost = AttemptCost(
             step.number, attempt.number, route,
             sent, written, usage.cache_read, usage.cache_write, money, is_estimated,
         )  # fmt: skip
@@ -120,7 +120,7 @@ def _exceeded(step: Step, why: str) -> BudgetExceeded:
     return error
 
 
-def _record(attempt: Attempt, cost: Spent | None) -> AttemptRecord:
+def _record(attempt: Attempt, cost: AttemptCost | None) -> AttemptRecord:
     failure = attempt.failure
     return AttemptRecord(
         route=attempt.route,
@@ -136,7 +136,9 @@ def _record(attempt: Attempt, cost: Spent | None) -> AttemptRecord:
     )
 
 
-def _usage_of(reply: Reply, request: Rendering, error: BaseException | None) -> tuple[Usage, bool]:
+def _usage_of(
+    reply: Reply, request: RenderedRequest, error: BaseException | None
+) -> tuple[Usage, bool]:
     """Return the tokens of an attempt, and whether they are estimated.
 
     For an interrupted answer the provider's count is a lower bound: some report 1 until the end.
@@ -169,7 +171,7 @@ def _may_be_charged(error: BaseException) -> bool:
     )
 
 
-def _input(usage: Usage, request: Rendering) -> int | None:
+def _input(usage: Usage, request: RenderedRequest) -> int | None:
     """Return all input tokens; Anthropic counts those of its cache separately."""
     in_cache = (usage.cache_read or 0) + (usage.cache_write or 0)
     if request.provider.wire == "anthropic":

@@ -7,7 +7,7 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...provider.stub.received import Received
+    from ...provider.stub.received import ReceivedRequest
     from ..event import Event
     from .drill_file import Expectation
 
@@ -29,7 +29,7 @@ class PlayedTurn:
     started_at: float
     ended_at: float | None = None
     events: list[tuple[float, Event]] = field(default_factory=list)
-    requests: list[Received] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
     answered_at: list[float] = field(default_factory=list)
     error: Exception | None = None
 

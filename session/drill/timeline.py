@@ -21,7 +21,7 @@ from ..event import (
     ToolRunStarted,
     Waiting,
 )
-from ..skip_reason import PASSING
+from ..skip_reason import TEMPORARY_REASONS
 from .judge import shown
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _in_words(number: int, turn: PlayedTurn) -> Iterator[Text]:
 def _passed_over(turn: PlayedTurn) -> dict[Route, str]:
     skipped = (event for _, event in turn.events if isinstance(event, CandidateSkipped))
     # The chart shows what was in the way for a while only.
-    return {event.route: event.reason for event in skipped if event.reason not in PASSING}
+    return {event.route: event.reason for event in skipped if event.reason not in TEMPORARY_REASONS}
 
 
 def _steps(turn: PlayedTurn) -> Iterator[Text]:

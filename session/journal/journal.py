@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from ...provider.error import ConfigError
 from ...provider.log import logger
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from ..clock import Clock, SystemClock
 from ..event import (
     AttemptStarted,
@@ -103,9 +103,9 @@ class Journal:
         step, attempt = getattr(event, "step", None), getattr(event, "attempt", None)
         self.write(event, turn=None, step=step, attempt=attempt)
 
-    def page(self, *, of_turn: bool = False) -> Page:
+    def scope(self, *, of_turn: bool = False) -> JournalScope:
         """Return a listener for the events of one step, or of one turn."""
-        return Page(self, next(self._turns) if of_turn else None)
+        return JournalScope(self, next(self._turns) if of_turn else None)
 
     def close(self) -> None:
         """Close the file; later events are not written."""
@@ -171,11 +171,11 @@ class Journal:
             self._has_complained = True
             logger.error(
                 "the journal %r cannot be written (%s): lines are missing in it until it can",
-                masked(self.path), why,
+                redact_shapes(self.path), why,
             )  # fmt: skip
 
 
-class Page:
+class JournalScope:
     """Write the events of one turn, or of one step outside a turn, with its numbers.
 
     Args:
@@ -207,9 +207,9 @@ class Page:
         seconds = self._seconds(event)
         self._journal.write(event, turn=self.turn, step=step, attempt=attempt, seconds=seconds)
 
-    def aside(self) -> Page:
+    def aside(self) -> JournalScope:
         """Return a page of the same turn, for a side call."""
-        return Page(self._journal, self.turn)
+        return JournalScope(self._journal, self.turn)
 
     def _seconds(self, event: Event) -> float | None:
         """Return how long a tool or a turn took, because its event does not say."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...provider.failure import Failure, FailureKind
-from ...provider.secret import names_a_secret, without_keys
+from ...provider.secret import is_secret_name, redact_keys
 from ..event import (
     ReasoningDelta,
     TextDelta,
@@ -97,9 +97,9 @@ def _redacted(
     if failure.kind is FailureKind.UNKNOWN and failure.status is None:
         cause = "" if failure.cause is None else type(failure.cause).__name__
         return record | {"message": cause}
-    secrets = [value for name, value in environ.items() if names_a_secret(name)]
+    secrets = [value for name, value in environ.items() if is_secret_name(name)]
     return {
-        name: without_keys(value, secrets) if isinstance(value, str) else value
+        name: redact_keys(value, secrets) if isinstance(value, str) else value
         for name, value in record.items()
     }
 

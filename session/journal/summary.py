@@ -65,7 +65,7 @@ _ROWS = {
     "ToolRunEnded": _Rows("tools", {"tool": "name", "state": "state"}, has_seconds=True),
 }
 _OTHERS = frozenset({
-    "AttemptStarted", "Compacted", "LinesLost", "PartsRetracted", "ProbeStarted", "Spent",
+    "AttemptStarted", "Compacted", "LinesLost", "PartsRetracted", "ProbeStarted", "AttemptCost",
     "StepEnded", "StepStarted", "ToolCallEnded", "ToolRunStarted", "TurnEnded",
 })  # fmt: skip
 """The other events that are known; most of them are only counted."""
@@ -123,7 +123,7 @@ class JournalCounts:
             "StepEnded": self._take_step_end,
             "TurnEnded": self._take_turn_end,
             "LinesLost": self._take_lost_lines,
-            "Spent": self._spending.take,
+            "AttemptCost": self._spending.take,
         }
 
     def take(self, entry: Entry) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...provider.error import ConfigError
 from ...provider.route import Route
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from .check_warnings import environment_warnings, plan_warnings
 from .hint import HintPlan
 from .load import load_plan, providers_of
@@ -61,7 +61,7 @@ def inspect(
     except ConfigError as error:
         return found | {"state": "wrong", "error": f"{source}: {error}"}
     except ValueError as error:
-        return found | {"state": "wrong", "error": masked(f"--model: {error}")}
+        return found | {"state": "wrong", "error": redact_shapes(f"--model: {error}")}
     warnings = [
         *(plan.warnings if plan else ()),
         *environment_warnings(environ),
@@ -74,7 +74,7 @@ def inspect(
         "settings": None if plan is None else _settings(plan),
         "chains": [_chain(name, course) for name, course in courses.items()],
         "warnings": [
-            {"code": each.code, "message": each.message, "cure": each.cure} for each in warnings
+            {"code": each.code, "message": each.message, "fix": each.fix} for each in warnings
         ],
     }
 
@@ -103,7 +103,7 @@ def _why_stuck(plan: Plan) -> str | None:
 
 def _why_barred(route: Route, plan: Plan) -> str | None:
     """Return why a step that asks for *route* may not leave it, by the boundary declared there."""
-    provider = plan.known.get(route.provider)
+    provider = plan.provider_facts.get(route.provider)
     if provider is None or provider.boundary is None:
         return None
     course = plan.options_for(route, Needs(boundary=provider.boundary))

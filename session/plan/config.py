@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from ...provider.catalog.settings import ProviderSettings, provider_settings
 from ...provider.error import ConfigError
 from ...provider.route import Route
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from .config_warning import ConfigWarning
 from .duplicate_key import duplicate_keys
 
@@ -210,7 +210,7 @@ def _explain(problem: Any) -> str:
 
 
 def _short(value: object) -> str:
-    text = masked(repr(value))
+    text = redact_shapes(repr(value))
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

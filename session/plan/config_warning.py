@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +16,16 @@ class ConfigWarning:
     Args:
         code: A stable code such as ``C003``; the README of this folder lists them.
         message: What is wrong, with the value.
-        cure: What to change.
+        fix: What to change.
     """
 
     code: str
     message: str
-    cure: str
+    fix: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", masked(self.message))
-        object.__setattr__(self, "cure", masked(self.cure))
+        object.__setattr__(self, "message", redact_shapes(self.message))
+        object.__setattr__(self, "fix", redact_shapes(self.fix))
 
     def __str__(self) -> str:
-        return f"{self.code}: {self.message}: {self.cure}"
+        return f"{self.code}: {self.message}: {self.fix}"

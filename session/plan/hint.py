@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...provider.error import ConfigError
 from ...provider.route import Route
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from .chain_entry import entry_at
 from .config import bare_config
 from .config_warning import ConfigWarning
@@ -165,7 +165,7 @@ def _malformed(element: str, provider: str, *, has_colon: bool, model: str) -> s
         return "is empty"
     if element.split() != [element]:
         return "has white space inside"
-    if masked(element) != element:
+    if redact_shapes(element) != element:
         return "looks like a key"
     if not provider:
         return "has no provider before its colon"

@@ -92,8 +92,8 @@ def map_plan(config: FallbackConfig, environ: Mapping[str, str] = MappingProxyTy
     with suppress(ConfigError):
         if more := providers_from_env(environ):
             providers = catalog(config.providers, more)
-    limited = {name: each for name, each in providers.items() if each.says_what_it_takes}
-    return Plan(source=VARIABLE, config=config, known=limited, warnings=config.warnings)
+    limited = {name: each for name, each in providers.items() if each.has_limits}
+    return Plan(source=VARIABLE, config=config, provider_facts=limited, warnings=config.warnings)
 
 
 def _config_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:

@@ -10,7 +10,7 @@ from ...provider.catalog.catalog import catalog
 from ...provider.catalog.settings import provider_settings
 from ...provider.error import ConfigError
 from ...provider.route import Route
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from .chain_entry import ChainEntry
 from .config import bare_config
 from .config_warning import ConfigWarning
@@ -205,7 +205,7 @@ def _flaw(model: str) -> str | None:
         return "is empty"
     if model.split() != [model]:
         return "has white space inside"
-    return None if masked(model) == model else "looks like a key"
+    return None if redact_shapes(model) == model else "looks like a key"
 
 
 def _missing_tiers(usable: Sequence[_Usable]) -> Iterator[ConfigWarning]:

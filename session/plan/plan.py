@@ -56,9 +56,10 @@ class Plan:
             step never goes back in a chain. With chains, a route asked for by its own name is
             a chain of one.
         providers: Providers that the configuration defines, beside the catalog.
-        served: Providers configured in this process; None: unknown, every provider is assumed.
-        known: Capabilities, context window and boundary per provider. Unused with chains, because
-            each `ChainEntry` has its own.
+        configured_providers: Providers configured in this process; None: unknown, and every
+            provider is assumed.
+        provider_facts: Capabilities, context window and boundary per provider. Unused with
+            chains, because each `ChainEntry` has its own.
         boundary: Boundary for the data of every step; None: anywhere.
         boundaries: A boundary per chain, in addition to *boundary*.
         never_swap_on: Kinds of failure that never swap, whatever their status.
@@ -69,8 +70,8 @@ class Plan:
     config: FallbackConfig
     chains: Mapping[str, tuple[ChainEntry, ...]] = field(default_factory=dict)
     providers: Mapping[str, Provider] = field(default_factory=dict)
-    served: Mapping[str, Provider] | None = None
-    known: Mapping[str, Provider] = field(default_factory=dict)
+    configured_providers: Mapping[str, Provider] | None = None
+    provider_facts: Mapping[str, Provider] = field(default_factory=dict)
     boundary: str | None = None
     boundaries: Mapping[str, str] = field(default_factory=dict)
     never_swap_on: frozenset[FailureKind] = frozenset()
@@ -124,7 +125,7 @@ class Plan:
     @property
     def depends_on_needs(self) -> bool:
         """True if the needs of a step can change where it may go."""
-        return bool(self.chains or self.known)
+        return bool(self.chains or self.provider_facts)
 
     def _judge_siblings(
         self, requested: Route, needs: Needs | None
@@ -133,11 +134,12 @@ class Plan:
 
         The route itself is only checked for its boundary, because its provider reports the rest.
         """
-        if needs is None or not (self.known or needs.boundary):
+        if needs is None or not (self.provider_facts or needs.boundary):
             return {}, {}
         siblings = reachable(requested, self.config.fallback_models_by_model)
         head, *entries = (
-            entry_at(route, self.known.get(route.provider)) for route in (requested, *siblings)
+            entry_at(route, self.provider_facts.get(route.provider))
+            for route in (requested, *siblings)
         )
         unfit, uncounted = self._judge(entries, self._demands(requested, needs))
         if why := head.why_out_of_bounds(needs):
@@ -149,7 +151,7 @@ class Plan:
         entries = [
             entry for chain in self.chains.values() for entry in chain if entry.route == route
         ]
-        provider = (self.served or {}).get(route.provider)
+        provider = (self.configured_providers or {}).get(route.provider)
         return tuple(entries) or (entry_at(route, provider),)
 
     def _demands(self, asked: str, needs: Needs) -> tuple[Needs, ...]:
@@ -179,7 +181,7 @@ class Plan:
 
     def _why_never_fit(self, entry: ChainEntry, demands: Sequence[Needs]) -> str | None:
         name = entry.route.provider
-        if self.served is not None and name not in self.served:
+        if self.configured_providers is not None and name not in self.configured_providers:
             return f"this process has no provider {name!r}"
         return next(filter(None, map(entry.why_unfit, demands)), None)
 

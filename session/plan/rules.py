@@ -74,7 +74,7 @@ def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
         source="routing rules",
         config=_config(file, swaps=max(0, max(map(len, chains.values())) - 1)),
         chains=chains,
-        served=providers,
+        configured_providers=providers,
         boundary=file.boundary,
         boundaries={rule.task_class: rule.boundary for rule in file.rules if rule.boundary},
         never_swap_on=NEVER_SWAP_ON,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.env_value import named_path, read_variable
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from .numbered_variables import FIELDS, numbered_entries
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Source:
     @property
     def name(self) -> str:
         """The variable, and the file if it names one; what looks like a key is redacted."""
-        return masked(f"{self.variable} ({self.path})") if self.path else self.variable
+        return redact_shapes(f"{self.variable} ({self.path})") if self.path else self.variable
 
     def read(self) -> str | bytes:
         """Return the text of the configuration.

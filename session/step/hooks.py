@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from ..callback import log_raised
+from ..callback import log_callback_error
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -55,7 +55,7 @@ class Hooks:
             try:
                 count: object = await self._count(route)
             except Exception:  # noqa: BLE001 - it is logged
-                log_raised(f"`count` raised for {route}")
+                log_callback_error(f"`count` raised for {route}")
                 return None
             if count is None or (type(count) is int and 0 <= count <= _MAX_TOKENS):
                 return count
@@ -70,7 +70,7 @@ class Hooks:
         try:
             return self._repair(failure)
         except Exception:  # noqa: BLE001 - it is logged
-            log_raised(f"`repair` raised after {failure.kind}")
+            log_callback_error(f"`repair` raised after {failure.kind}")
             return None
 
 

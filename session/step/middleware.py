@@ -16,8 +16,8 @@ from ...provider.classify.exception import classify_exception
 from ...provider.error import ProviderError
 from ...provider.failure import Failure, FailureKind
 from ...provider.route import Route
-from ..argument import checked_deadline
-from ..callback import log_raised
+from ..argument import validated_deadline
+from ..callback import log_callback_error
 from ..clock import Clock, SystemClock
 from ..deadline import Deadline
 from ..error import StepFailed
@@ -230,9 +230,9 @@ class Sidestep:
             ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
                 *deadline* is not above 0.
         """
-        seconds = checked_deadline(deadline)
+        seconds = validated_deadline(deadline)
         if journal is None and self.journal is not None:
-            journal = self.journal.page()
+            journal = self.journal.scope()
         active = self.active
         pinned = None if history is None else history.route
         return Step(
@@ -268,5 +268,5 @@ class Sidestep:
         try:
             return self._classify(exc)
         except Exception:  # noqa: BLE001 - it is logged
-            log_raised(f"`classify` raised on {type(exc).__name__}")
+            log_callback_error(f"`classify` raised on {type(exc).__name__}")
             return None

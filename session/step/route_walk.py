@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..plan.chain_entry import too_small
 from ..plan.sibling_map import reachable
-from ..skip_reason import PASSING
+from ..skip_reason import TEMPORARY_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -135,7 +135,7 @@ class RouteWalk:
     def report_unfit(self, passed_over: PassedOver) -> None:
         """Report the routes of *passed_over* that cannot take the step at all."""
         for route, why in passed_over:
-            if why not in PASSING:
+            if why not in TEMPORARY_REASONS:
                 self._skip(route, why)
 
     def _begin(self, route: Route) -> None:

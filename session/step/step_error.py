@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from ...provider.error import ProviderError
 from ...provider.failure import FailureKind
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from ..error import ContextOverflow, FallbackExhausted, FallbackUnsafe, StreamInterrupted
-from ..skip_reason import PASSING
+from ..skip_reason import TEMPORARY_REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ def error_to_raise(
     if is_overflow and (step.swaps or isinstance(exc, ProviderError)):
         message = f"the conversation is too long for {attempt.route}: compact it; {summary}"
         return ContextOverflow(message, requested=step.requested, attempts=step.attempts)
-    unfit = {r: why for r, why in step.skipped.items() if why not in PASSING}
+    unfit = {r: why for r, why in step.skipped.items() if why not in TEMPORARY_REASONS}
     if unfit:
         listed = ", ".join(f"{route} ({why})" for route, why in unfit.items())
         summary += f"; passed over: {listed}"
@@ -119,6 +119,6 @@ def describe(error: BaseException) -> str:
     """Return *error* as ``Class: message``, with what looks like a key redacted."""
     name = type(error).__name__
     try:
-        return masked(f"{name}: {error}")
+        return redact_shapes(f"{name}: {error}")
     except Exception:  # noqa: BLE001 - an agent's own exception that cannot be printed
         return name

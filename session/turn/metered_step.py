@@ -23,7 +23,7 @@ class MeteredStep:
         conversation: What every attempt sends; it does not change during the step.
         asked: The route, or the name of a chain.
         is_own: The conversation begins with the messages of the session.
-        emit: Called with `Spent` after every attempt.
+        emit: Called with `AttemptCost` after every attempt.
 
     Attributes:
         step: The attempts, to iterate over.

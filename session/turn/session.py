@@ -12,7 +12,7 @@ from ...provider.client.client import Client
 from ...provider.conversation import Conversation, Effort, Message, Settings, Text
 from ...provider.native_cancel import run_in_child_task
 from ...provider.route import Route
-from ..argument import check_count, check_effort, checked_deadline
+from ..argument import check_count, check_effort, validated_deadline
 from ..cost.budget import Budget
 from ..cost.cost import Cost
 from ..cost.ledger import Ledger
@@ -180,7 +180,7 @@ class Session:
             StoreError: The store cannot be read or written.
             TimeoutError: The deadline has passed.
         """
-        return await run_in_child_task(partial(self._take, prompt, checked_deadline(deadline)))
+        return await run_in_child_task(partial(self._take, prompt, validated_deadline(deadline)))
 
     async def _take(
         self, prompt: str | None, seconds: float | None, listener: Listener | None = None
@@ -208,7 +208,7 @@ class Session:
             ValueError: *deadline* is not above 0.
             Exception: The same as `turn`, at the end of the block.
         """
-        seconds = checked_deadline(deadline)
+        seconds = validated_deadline(deadline)
         return stream_turn(
             lambda listener: run_in_child_task(partial(self._take, prompt, seconds, listener))
         )

@@ -10,7 +10,7 @@ from ...provider.route import Route
 
 if TYPE_CHECKING:
     from ...provider.client.client import Client
-    from ...provider.client.rendering import Rendering
+    from ...provider.client.rendering import RenderedRequest
     from ...provider.client.reply import Reply
     from ...provider.conversation import Conversation
     from ...provider.failure import Failure
@@ -42,9 +42,9 @@ class StepRequests:
         self._client = client
         self._conversation = conversation
         self._cures = cures
-        self._last: Rendering | None = None
+        self._last: RenderedRequest | None = None
 
-    def render(self, route: Route) -> Rendering:
+    def render(self, route: Route) -> RenderedRequest:
         """Return the request for *route*; a retry sends the same bytes again."""
         if self._last is None or self._last.route != route:
             self._last = None  # freed first, because it may be large
@@ -52,7 +52,7 @@ class StepRequests:
             self._last = self._client.render(route, self._conversation, cures)
         return self._last
 
-    def send(self, rendering: Rendering) -> Reply:
+    def send(self, rendering: RenderedRequest) -> Reply:
         """Send what `render` returned."""
         return self._client.send(rendering)
 

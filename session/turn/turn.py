@@ -9,11 +9,11 @@ from dataclasses import replace
 import anyio
 
 from ...provider.conversation import Message, Text
-from ...provider.secret import masked
+from ...provider.secret import redact_shapes
 from ..deadline import Deadline
 from ..error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
 from ..event import Compacted, Event, Listener, TurnEnded, notify
-from ..journal.journal import Page
+from ..journal.journal import JournalScope
 from ..step.attempt import Attempt
 from .broken_answers import BrokenAnswers
 from .metered_step import MeteredStep
@@ -43,7 +43,7 @@ class Turn:
         self, state: SessionState, *, deadline: Deadline, listener: Listener | None
     ) -> None:
         journal = state.middleware.journal
-        self.journal: Page | None = None if journal is None else journal.page(of_turn=True)
+        self.journal: JournalScope | None = None if journal is None else journal.scope(of_turn=True)
         self._state = state
         self._deadline = deadline
         self._listener = listener
@@ -70,7 +70,7 @@ class Turn:
             await self._begin(prompt)
             await self._take_steps_in_time()
         except BaseException as exc:
-            error = {"class": type(exc).__name__, "message": masked(str(exc))}
+            error = {"class": type(exc).__name__, "message": redact_shapes(str(exc))}
             # An answer that could not be stored is shown all the same.
             text = self._text if isinstance(exc, StoreError) else ""
             self.emit(TurnEnded(text, self._route, state.route, error))
@@ -109,7 +109,7 @@ class Turn:
         try:
             await self._take_steps()
         except TimeoutError as error:
-            why = None if self._deadline is requested else state.ledger.overrun()
+            why = None if self._deadline is requested else state.ledger.time_exceeded()
             if why is None:
                 raise
             raise BudgetExceeded(

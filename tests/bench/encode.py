@@ -27,7 +27,7 @@ import httpx
 
 from sidestep import Client, MemoryStore, RetryPolicy, Route, Session, Sidestep
 from sidestep.provider.catalog.provider import Provider
-from sidestep.provider.client.rendering import Rendering, body_of, render
+from sidestep.provider.client.rendering import RenderedRequest, body_of, render
 from sidestep.provider.conversation import (
     Conversation,
     Message,
@@ -194,7 +194,7 @@ class Counting(Client):
 
     rendered = 0
 
-    def render(self, *about: Any) -> Rendering:
+    def render(self, *about: Any) -> RenderedRequest:
         """Count, and render."""
         self.rendered += 1
         return super().render(*about)

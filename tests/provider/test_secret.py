@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidestep.provider.secret import Secret, masked, names_a_secret
+from sidestep.provider.secret import Secret, is_secret_name, redact_shapes
 
 KEY = "sk-very-secret-0123456789"
 
@@ -23,7 +23,7 @@ KEY = "sk-very-secret-0123456789"
     ],
 )
 def test_a_key_is_hidden(said: str, shown: str) -> None:
-    assert Secret(KEY).hidden_in(said) == shown
+    assert Secret(KEY).redact(said) == shown
 
 
 @pytest.mark.parametrize("size", range(8, 19))
@@ -31,17 +31,17 @@ def test_a_key_is_hidden(said: str, shown: str) -> None:
 def test_the_beginning_of_a_key_of_any_look_is_hidden(size: int, after: str) -> None:
     key = "a/b c.d+e f=g:h i,j"
 
-    assert Secret(key).hidden_in(f"no {key[:size]}{after}") == f"no [key]{after.lstrip('…')}"
+    assert Secret(key).redact(f"no {key[:size]}{after}") == f"no [key]{after.lstrip('…')}"
 
 
 def test_a_key_that_begins_as_a_word_hides_no_word() -> None:
     said = "anthropic/claude refuses anthropic-test-1"
 
-    assert Secret("anthropic-test-1").hidden_in(said) == "anthropic/claude refuses [key]"
+    assert Secret("anthropic-test-1").redact(said) == "anthropic/claude refuses [key]"
 
 
 def test_without_a_key_there_is_nothing_to_hide() -> None:
-    assert Secret(None).hidden_in("all") == "all"
+    assert Secret(None).redact("all") == "all"
     assert KEY not in repr(Secret(KEY))
 
 
@@ -73,9 +73,9 @@ SHAPED = "sk-test-1234567890abcdef"
     ],
 )  # fmt: skip
 def test_what_looks_like_a_key_is_masked_once(said: str, shown: str) -> None:
-    assert masked(said) == shown
-    assert masked(shown) == shown
-    assert Secret("another-key").hidden_in(said) == Secret(None).hidden_in(said) == shown
+    assert redact_shapes(said) == shown
+    assert redact_shapes(shown) == shown
+    assert Secret("another-key").redact(said) == Secret(None).redact(said) == shown
 
 
 def chained(*messages: str) -> Exception:
@@ -99,7 +99,7 @@ def chained(*messages: str) -> Exception:
 def test_an_exception_is_quotable_where_no_link_names_the_key(
     error: Exception, is_quotable: bool
 ) -> None:
-    assert Secret(KEY).quotable(error) is (error if is_quotable else None)
+    assert Secret(KEY).printable_error(error) is (error if is_quotable else None)
 
 
 @pytest.mark.parametrize(
@@ -127,4 +127,4 @@ def test_an_exception_is_quotable_where_no_link_names_the_key(
     ],
 )
 def test_a_variable_that_holds_a_secret_is_known_by_its_name(name: str, is_secret: bool) -> None:
-    assert names_a_secret(name) is is_secret
+    assert is_secret_name(name) is is_secret

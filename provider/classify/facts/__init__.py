@@ -1,1 +1,1 @@
-"""Facts: the errors of each provider, as tables."""
+"""FactTable: the errors of each provider, as tables."""

@@ -7,7 +7,7 @@ the wordings, read on 2026-11-29; captures anthropic_*.
 
 from __future__ import annotations
 
-from ...fact import Facts, fact, facts, stands_for
+from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 
 _BAD = "invalid_request_error"
@@ -42,7 +42,7 @@ REJECTED_FIELDS = (
     r"[\w.\[\]]{1,80}\.tool_use_id: (?:String should match pattern|String should have at most)",
 )
 
-ANTHROPIC = Facts(
+ANTHROPIC = FactTable(
     money=(
         fact(
             K.QUOTA,

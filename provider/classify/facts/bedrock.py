@@ -9,7 +9,7 @@ Source: docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStre
 
 from __future__ import annotations
 
-from ...fact import Facts, fact, facts, stands_for
+from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 from .anthropic import PLACE, REJECTED_FIELDS
 from .anthropic import REJECTED as REJECTED_BY_CLAUDE
@@ -22,7 +22,7 @@ REJECTED = (
     r"The text field in the ContentBlock object at [^ ]{1,80} is blank",
 )
 
-BEDROCK = Facts(
+BEDROCK = FactTable(
     money=(fact(K.QUOTA, type="ServiceQuotaExceededException"),),
     overflow=facts(
         K.CONTEXT_OVERFLOW,

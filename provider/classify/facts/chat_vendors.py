@@ -5,7 +5,7 @@ The words that all who imitate OpenAI's API share are in `openai.py`.
 
 from __future__ import annotations
 
-from ...fact import Facts, fact, facts, stands_for
+from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 from ..time_text import WAIT
 from .openai import TOO_LARGE, WAITS
@@ -15,7 +15,7 @@ REASONING = r"[^\n]{0,200}?\breasoning_content\b"
 
 # Source: console.groq.com/docs/errors and /rate-limits, and traffic recorded by pydantic-ai
 # (tests/models/cassettes/test_groq), read on 2026-11-29; captures groq_*.
-GROQ = Facts(
+GROQ = FactTable(
     overflow=(
         fact(K.REQUEST_TOO_LARGE, status="413", code="rate_limit_exceeded"),
         *TOO_LARGE,
@@ -50,7 +50,7 @@ GROQ = Facts(
 
 # Source: inference-docs.cerebras.ai/support/error and /support/rate-limits, and the types of the
 # cerebras-cloud-sdk package 1.91, read on 2026-11-29; captures cerebras_*.
-CEREBRAS = Facts(
+CEREBRAS = FactTable(
     overflow=(
         # Its front end answers a request that is too long with an empty body.
         fact(K.CONTEXT_OVERFLOW, status="400 413", form="empty"),
@@ -74,7 +74,7 @@ CEREBRAS = Facts(
 
 # Source: docs.mistral.ai/api and the types of the mistralai package 3.7; the codes and wordings
 # from github.com/BerriAI/litellm/issues, read on 2026-11-29; captures mistral_*.
-MISTRAL = Facts(
+MISTRAL = FactTable(
     overflow=facts(
         K.CONTEXT_OVERFLOW,
         r"Prompt contains \d{1,12} tokens[^\n]{0,80} too large for model",
@@ -112,7 +112,7 @@ MISTRAL = Facts(
 
 # Source: api-docs.deepseek.com/quick_start/error_codes and /guides/thinking_mode, read on
 # 2026-11-29; captures deepseek_*.
-DEEPSEEK = Facts(
+DEEPSEEK = FactTable(
     # In a stream, its code stands for a 400.
     money=facts(K.QUOTA, r"Insufficient Balance", status="400 402 none"),
     overflow=facts(
@@ -135,7 +135,7 @@ DEEPSEEK = Facts(
 
 # Source: platform.moonshot.ai/docs/api/errors, and github.com/MoonshotAI/kimi-code/issues for the
 # wordings, read on 2026-11-29; captures kimi_*.
-MOONSHOT = Facts(
+MOONSHOT = FactTable(
     money=(fact(K.QUOTA, type="exceeded_current_quota_error"),),
     overflow=facts(
         K.CONTEXT_OVERFLOW,

@@ -10,7 +10,7 @@ reference.
 
 from __future__ import annotations
 
-from ...fact import ANY, Facts, fact, facts, stands_for
+from ...fact import ANY, FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 from ..time_text import WAIT
 
@@ -27,7 +27,7 @@ REJECTED = (
     r"(?:\* )?GenerateContentRequest\.contents\[\d+\]\.parts: contents\.parts must not be",
 )
 
-GEMINI = Facts(
+GEMINI = FactTable(
     money=(
         fact(K.QUOTA, status="402"),
         fact(K.QUOTA, seen={"quota_id": _DAILY}),

@@ -11,7 +11,7 @@ github.com/can1357/oh-my-pi/issues and the npm package @earendil-works/pi-ai 1.6
 
 from __future__ import annotations
 
-from ...fact import Facts, fact, facts
+from ...fact import FactTable, fact, facts
 from ...failure import FailureKind as K
 from ..time_text import WAIT
 from .anthropic import PLACE, REJECTED_FIELDS
@@ -67,7 +67,7 @@ _USED_UP = (
 )
 _LENGTHS = "400 413 422 500 none"
 
-GENERIC = Facts(
+GENERIC = FactTable(
     money=(
         *facts(K.QUOTA, *(_GATEWAY + text for text in _USED_UP), status="400 429 403 none"),
         fact(K.QUOTA, code="Arrearage"),  # DashScope

@@ -6,10 +6,10 @@ for the wordings, read on 2026-11-29; captures minimax_*.
 
 from __future__ import annotations
 
-from ...fact import Facts, fact, facts, stands_for
+from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 
-MINIMAX = Facts(
+MINIMAX = FactTable(
     money=(fact(K.QUOTA, code="1008 2056"),),
     overflow=facts(
         K.CONTEXT_OVERFLOW,

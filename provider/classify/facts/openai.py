@@ -8,7 +8,7 @@ responses_*, deepseek_stream_*.
 
 from __future__ import annotations
 
-from ...fact import Facts, fact, facts, stands_for
+from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 from ..time_text import WAIT
 
@@ -19,7 +19,7 @@ _QUOTA_CODES = (
 )
 _SPENT = r"\w{0,60}(?:spend|usage|billing)_limit_(?:reached|exceeded)\Z"
 
-CHAT = Facts(
+CHAT = FactTable(
     money=(
         fact(K.QUOTA, type=_QUOTA_CODES),
         fact(K.QUOTA, code=_QUOTA_CODES),
@@ -119,7 +119,7 @@ REJECTED = (
 SUSPECTED = r"This user's access to \S{1,80} has been temporarily limited for potentially"
 WAITS = (rf"(?:\A|[.,:;!]\s|\n)(?:please )?try again (?:in|after) {WAIT}",)
 
-OPENAI = Facts(
+OPENAI = FactTable(
     overflow=(
         *TOO_LARGE,
         *facts(K.CONTEXT_OVERFLOW, *OVERFLOW, status="400 413 none"),

@@ -10,12 +10,12 @@ test_openrouter), read on 2026-11-29; captures openrouter_*.
 
 from __future__ import annotations
 
-from ...fact import ANY, Facts, fact, facts, stands_for
+from ...fact import ANY, FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 
 _IN_FLIGHT = "openrouter_in_flight_budget"
 
-OPENROUTER = Facts(
+OPENROUTER = FactTable(
     money=(
         fact(K.QUOTA, limit_source=_IN_FLIGHT, reason="weight_exceeds_budget"),
         # It ends by itself, but waiting is of use only if it says how long.

@@ -8,10 +8,10 @@ codes look like in practice, read on 2026-11-29; captures zai_*.
 
 from __future__ import annotations
 
-from ...fact import Facts, fact, facts, stands_for
+from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 
-ZAI = Facts(
+ZAI = FactTable(
     money=(
         # No balance, a day's calls made, a window used up, plan expired, limit of week or month,
         # unfair use.

@@ -97,7 +97,7 @@ def test_what_a_provider_takes(
     ours = catalog(changed(**settings))["openrouter"]
 
     assert ours.capabilities == capabilities
-    assert ours.says_what_it_takes is says
+    assert ours.has_limits is says
 
 
 def test_a_provider_can_be_added() -> None:

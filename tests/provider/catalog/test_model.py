@@ -51,8 +51,8 @@ def test_what_a_claude_takes(model: str, thinking: str, takes: str) -> None:
 
     found = {
         "sampling": facts.takes_sampling,
-        "silence": facts.can_be_silenced,
-        "force": facts.can_be_forced,
+        "silence": facts.can_disable_thinking,
+        "force": facts.can_force_tool,
         "prefill": facts.takes_prefill,
         "bound": facts.binds_prefix,
     }

@@ -83,7 +83,7 @@ def test_a_configuration_is_quoted_without_keys(
     environ: Any, told: str, said: str, shown: str
 ) -> None:
     found = inspect(environ(said))
-    warnings = [warning["message"] + warning["cure"] for warning in found["warnings"]]
+    warnings = [warning["message"] + warning["fix"] for warning in found["warnings"]]
     complaints = "\n".join([found["error"] or "", found["source"], *warnings])
 
     assert told.replace("{}", shown) in complaints

@@ -325,8 +325,8 @@ def test_a_turn_is_moved_and_says_so(tmp_path: Path, *, as_json: bool) -> None:
     if as_json:
         events = [json.loads(line) for line in ran.stdout.splitlines()]
         assert [event["event"] for event in events if event["event"] != "TextDelta"] == [
-            "StepStarted", "AttemptStarted", "Spent", "AttemptFailed", "PartsRetracted",
-            "RouteDegraded", "Swapped", "AttemptStarted", "Spent", "StepEnded", "TurnEnded",
+            "StepStarted", "AttemptStarted", "AttemptCost", "AttemptFailed", "PartsRetracted",
+            "RouteDegraded", "Swapped", "AttemptStarted", "AttemptCost", "StepEnded", "TurnEnded",
         ]  # fmt: skip
         assert events[-1] == {
             "event": "TurnEnded", "text": "The whole answer.", "route": SIBLING,

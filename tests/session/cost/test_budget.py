@@ -15,6 +15,7 @@ import pytest
 
 from sidestep import (
     Attempt,
+    AttemptCost,
     AttemptFailed,
     AttemptStarted,
     Budget,
@@ -32,7 +33,6 @@ from sidestep import (
     Route,
     RouteDegraded,
     Session,
-    Spent,
     SqliteStore,
     StepEnded,
     Swapped,
@@ -174,7 +174,7 @@ async def test_an_answer_pays_what_the_provider_counted() -> None:
         outage.route = B
         await outage.open().turn("hi")
 
-    spent = of(outage.events, Spent)
+    spent = of(outage.events, AttemptCost)
     assert [(each.route, each.input, each.output, each.cache_read) for each in spent] == [
         (A, 140, 20, 40), (B, 140, 20, 40),
     ]  # fmt: skip
@@ -192,7 +192,7 @@ async def test_an_attempt_that_broke_off_pays_an_estimate_of_what_it_showed(rout
     async with Outage(answered, route=route, session={"price": cents}) as outage:
         await outage.session.turn("hi")
 
-    failed, answered = of(outage.events, Spent)
+    failed, answered = of(outage.events, AttemptCost)
     assert (failed.route, failed.output, failed.is_estimated) == (route, 50, True)
     assert failed.input > 0
     assert (answered.route, answered.input, answered.is_estimated) == (sibling, 10_000, False)
@@ -221,7 +221,7 @@ async def test_an_attempt_that_was_refused_at_once_pays_an_attempt_and_no_token(
         ):
             await outage.session.turn("hi")
 
-    (spent,) = of(outage.events, Spent)
+    (spent,) = of(outage.events, AttemptCost)
     assert (spent.input, spent.output, spent.money, spent.is_estimated) == (0, 0, 0.0, False)
 
 
@@ -239,7 +239,7 @@ async def test_a_cancelled_attempt_pays_as_well() -> None:
                 outage.session.on_event = stop
                 tasks.start_soon(outage.session.turn, "hi")
 
-    (spent,) = of(outage.events, Spent)
+    (spent,) = of(outage.events, AttemptCost)
     assert spent.input > 0
     assert spent.output > 0
     assert spent.is_estimated
@@ -277,7 +277,7 @@ async def test_an_answer_costs_what_the_route_asks_that_gave_it(*, is_aside: boo
     async with Outage({A: {"status": 503}, B: ANSWER}, session={"price": price}) as outage:
         await (outage.session.side_call("hi") if is_aside else outage.session.turn("hi"))
 
-    refused, answered = of(outage.events, Spent)
+    refused, answered = of(outage.events, AttemptCost)
     assert [(each.route, each.money) for each in (refused, answered)] == [
         (A, 0.0), (B, pytest.approx(0.315)),
     ]  # fmt: skip
@@ -342,7 +342,7 @@ async def test_a_price_that_raises_is_no_price_and_no_failure(
         await outage.session.turn("hi")
 
     assert "`price` raised" in caplog.text
-    assert of(outage.events, Spent)[0].money is None
+    assert of(outage.events, AttemptCost)[0].money is None
 
 
 async def unawaited(route: Route, usage: Usage) -> float:
@@ -373,7 +373,7 @@ async def test_what_is_no_amount_of_money_is_no_price_and_logged_once(
         await outage.session.turn("hi")
         await outage.session.turn("hi")
 
-    assert [spent.money for spent in of(outage.events, Spent)] == [None, None]
+    assert [spent.money for spent in of(outage.events, AttemptCost)] == [None, None]
     errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
     assert len(errors) == 1
     assert re.search(f"`price` {says} for {A}, which counts as no price", errors[0])
@@ -463,8 +463,8 @@ async def test_time_that_is_up_ends_an_attempt_which_is_listed_with_those_before
     answered = {A: {"status": 503}, B: {"text": "Half", "after": 1, "stall": True}}
     async with Outage(answered, session=options) as outage:
         outage.middleware.on_event = pass_a_minute
-        overrun = pytest.raises(BudgetExceeded, match=r"lasted 61\.0 of 60 s")
-        with anyio.fail_after(60), overrun as caught:
+        time_exceeded = pytest.raises(BudgetExceeded, match=r"lasted 61\.0 of 60 s")
+        with anyio.fail_after(60), time_exceeded as caught:
             await outage.session.turn("hi")
 
     failed = [(each.route, each.failure and each.failure.kind) for each in caught.value.attempts]
@@ -489,8 +489,8 @@ async def test_time_that_is_up_ends_a_tool() -> None:
     options = {"tools": [think], "budget": Budget(seconds=60)}
     async with Outage({A: call}, session=options) as outage:
         outage.middleware.on_event = pass_half_a_minute
-        overrun = pytest.raises(BudgetExceeded, match=r"lasted 61\.0 of 60 s")
-        with anyio.fail_after(60), overrun as caught:
+        time_exceeded = pytest.raises(BudgetExceeded, match=r"lasted 61\.0 of 60 s")
+        with anyio.fail_after(60), time_exceeded as caught:
             await outage.session.turn("hi")
 
     assert caught.value.attempts == ()
@@ -517,7 +517,7 @@ async def test_a_side_call_is_paid_by_the_session() -> None:
 
     assert len(outage.session.turn_cost.attempts) == 1
     assert len(outage.session.cost.attempts) == 2
-    assert len(of(outage.events, Spent)) == 2
+    assert len(of(outage.events, AttemptCost)) == 2
 
 
 @pytest.mark.asyncio

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from sidestep import AttemptFailed, AttemptStarted, Failure, FailureKind, Route
-from sidestep.provider.stub.received import Received
+from sidestep.provider.stub.received import ReceivedRequest
 from sidestep.session.drill.drill import Drill
 from sidestep.session.drill.played_turn import PlayedTurn
 from sidestep.session.drill.timeline import draw
@@ -35,8 +35,8 @@ prompt = "hi"
 """
 
 
-def request_at(at: float) -> Received:
-    return Received(route=ROUTE, method="POST", path="/", at=at, body={}, headers={})
+def request_at(at: float) -> ReceivedRequest:
+    return ReceivedRequest(route=ROUTE, method="POST", path="/", at=at, body={}, headers={})
 
 
 @pytest.mark.parametrize(

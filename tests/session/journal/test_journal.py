@@ -54,7 +54,7 @@ def told(path: Path) -> list[tuple[int | None, int | None, int | None, str]]:
     return [
         (line["turn"], line["step"], line["attempt"], line["event"])
         for line in lines(path)
-        if "journal" not in line and line["event"] != "Spent"
+        if "journal" not in line and line["event"] != "AttemptCost"
     ]
 
 

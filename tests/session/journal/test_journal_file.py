@@ -69,7 +69,7 @@ def test_a_journal_that_cannot_be_opened_is_warned_of_and_none_is_made(
         assert warning["code"] == "C021"
         told = rf"which cannot be opened \({why.format(folder=folder)}\)$"
         assert re.search(told, warning["message"])
-        assert "set it to a file that can be written" in warning["cure"]
+        assert "set it to a file that can be written" in warning["fix"]
     assert sorted(each.name for each in folder.iterdir()) == before
     assert (folder / "old").read_text() == "kept"
 

@@ -133,16 +133,16 @@ ROWS = [
     pytest.param("compactions", [entry("Compacted")], 1, id="compactions"),
     pytest.param(
         "spent",
-        [entry("Spent", route="a/x", input=10, output=2, money=0.25),
-         entry("Spent", route="a/x", input=5, money=None)],
+        [entry("AttemptCost", route="a/x", input=10, output=2, money=0.25),
+         entry("AttemptCost", route="a/x", input=5, money=None)],
         [{"route": "a/x", "count": 2, "input": 15, "output": 2, "money": 0.25, "unpriced": 1}],
         id="spent",
     ),
     pytest.param(
         "spent_on_failures",
-        [entry("Spent", route="a/x", input=10, output=2, money=0.25),
+        [entry("AttemptCost", route="a/x", input=10, output=2, money=0.25),
          entry("AttemptFailed", route="a/x", failure=BUSY, seconds=1),
-         entry("Spent", attempt=2, route="a/x", input=7, output=7, money=0.5), ended(1)],
+         entry("AttemptCost", attempt=2, route="a/x", input=7, output=7, money=0.5), ended(1)],
         {"count": 1, "input": 10, "output": 2, "money": 0.25, "unpriced": 0},
         id="spent on attempts that failed",
     ),
@@ -179,7 +179,9 @@ def test_summary(name: str, entries: list[object], expected: object, tmp_path: P
         pytest.param(
             entry("LinesLost", lines=float("nan")), "LinesLost has no 'lines'", id="no number"
         ),
-        pytest.param(entry("Spent", route="a/x", input="1"), "Spent has no 'input'", id="text"),
+        pytest.param(
+            entry("AttemptCost", route="a/x", input="1"), "AttemptCost has no 'input'", id="text"
+        ),
         pytest.param(HEAD | {"journal": "x"}, "'x' is no version of a journal", id="no version"),
         pytest.param(
             HEAD | {"journal": 2, "session": "t"},

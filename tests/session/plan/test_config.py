@@ -131,7 +131,7 @@ def test_an_entry_that_cannot_be_used_is_left_out_with_a_warning(
 
     assert config.fallback_models_by_model == kept
     assert [warning.code for warning in config.warnings] == codes
-    assert all(warning.message and warning.cure for warning in config.warnings)
+    assert all(warning.message and warning.fix for warning in config.warnings)
 
 
 @pytest.mark.parametrize(

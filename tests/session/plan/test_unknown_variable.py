@@ -30,7 +30,7 @@ from sidestep.session.plan.unknown_variable import READ, RESERVED, unknown_varia
 def test_a_variable_that_is_none_of_ours_is_reported_with_the_nearest(
     name: str, nearest: str | None
 ) -> None:
-    found = [(each.code, each.cure) for each in unknown_variables({name: "x", "PATH": "/bin"})]
+    found = [(each.code, each.fix) for each in unknown_variables({name: "x", "PATH": "/bin"})]
 
     cure = f"name it {nearest}, or rename it if it is yours"
     assert found == ([] if nearest is None else [("C022", cure)])

@@ -399,4 +399,4 @@ def test_a_provider_of_a_map_may_be_wrong_in_another_variable() -> None:
     wrong = {"SIDESTEP_PROVIDERS": '{"anthropic": {"wire": "soap"}}'}
     config = told(openrouter={"capabilities": ["tool_calling"]})
 
-    assert set(map_plan(config, wrong).known) == {"openrouter"}
+    assert set(map_plan(config, wrong).provider_facts) == {"openrouter"}

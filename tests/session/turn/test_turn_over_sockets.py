@@ -85,7 +85,7 @@ async def test_parts_are_retracted_before_the_next_attempts_first_event() -> Non
     retracted = names.index("PartsRetracted")
     assert "ReasoningDelta" in names[:retracted]
     assert names[retracted:] == [
-        "PartsRetracted", "RouteDegraded", "Swapped", "AttemptStarted", "TextDelta", "Spent",
+        "PartsRetracted", "RouteDegraded", "Swapped", "AttemptStarted", "TextDelta", "AttemptCost",
         "StepEnded", "TurnEnded",
     ]  # fmt: skip
 

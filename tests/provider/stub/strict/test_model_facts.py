@@ -165,9 +165,9 @@ def _claude_to_the_encoder(model: str) -> Facts:
     return {
         "thinking": facts.thinking,
         "takes_sampling": facts.takes_sampling,
-        "takes_both": facts.takes_both,
-        "can_disable_thinking": facts.can_be_silenced,
-        "takes_forced_tools": facts.can_be_forced,
+        "takes_temperature_and_top_p": facts.takes_temperature_and_top_p,
+        "can_disable_thinking": facts.can_disable_thinking,
+        "takes_forced_tools": facts.can_force_tool,
         "takes_prefill": facts.takes_prefill,
         "binds_prefix": facts.binds_prefix,
     }
@@ -179,7 +179,7 @@ def _claude_to_the_judge(model: str) -> Facts:
     return {
         "thinking": "adaptive" if "adaptive" in facts.thinking else by_budget,
         "takes_sampling": facts.sampling != "none",
-        "takes_both": facts.sampling == "both",
+        "takes_temperature_and_top_p": facts.sampling == "both",
         "can_disable_thinking": "disabled" in facts.thinking,
         "takes_forced_tools": facts.takes_forced_tools,
         "takes_prefill": facts.takes_prefill,
