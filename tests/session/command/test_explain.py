@@ -189,6 +189,7 @@ def test_a_byte_order_mark_hides_no_status_line(encoding: str) -> None:
     [
         pytest.param(b"HTTP/1.1 abc\n\n", "'HTTP/1.1 abc' is no status line", id="no number"),
         pytest.param(b"HTTP/1.1 000\n\n", "'HTTP/1.1 000' is no status line", id="no answer"),
+        pytest.param(b"HTTP/" + b"x" * 99, f"'HTTP/{'x' * 55}' is no status line", id="a long one"),
         pytest.param(b"> GET /\n>\n< HTTP/2 429 \n<\n", "stands in line 3", id="curl -v"),
         pytest.param(b"  % Total\r\nHTTP/2 429 \r\n", "stands in line 2", id="a progress bar"),
         pytest.param(
