@@ -83,12 +83,25 @@ def test_each_dialect_has_its_own_shape(complaint: Complaint, vendor: str, want:
     assert complaint.body(vendor=vendor, wire="openai-chat", request_id="") == want
 
 
-def test_openrouter_passes_on_what_a_provider_said() -> None:
-    complaint = Complaint(message="no", upstream="Anthropic")
+FLAT = {"message": "no", "type": "invalid_request_error"}
+
+
+@pytest.mark.parametrize(
+    ("upstream", "raw"),
+    [
+        pytest.param(
+            "Anthropic", {"type": "error", "error": FLAT,
+                          "request_id": "req_upstream"}, id="anthropic",
+        ),
+        pytest.param("OpenAI", {"error": {**FLAT, "param": None, "code": None}}, id="openai"),
+    ],
+)  # fmt: skip
+def test_openrouter_passes_on_what_a_provider_said(upstream: str, raw: object) -> None:
+    complaint = Complaint(message="no", upstream=upstream)
 
     body = complaint.body(vendor="openrouter", wire="openai-chat", request_id="")
 
     error = json.loads(json.dumps(body))["error"]
     assert error["message"] == "Provider returned error"
-    assert error["metadata"]["provider_name"] == "Anthropic"
-    assert json.loads(error["metadata"]["raw"])["error"]["message"] == "no"
+    assert error["metadata"]["provider_name"] == upstream
+    assert json.loads(error["metadata"]["raw"]) == raw
