@@ -277,7 +277,6 @@ def test_the_tools_of_a_workspace_are_listed(tmp_path: Path) -> None:
     ] == []
 
 
-@pytest.mark.xfail(strict=False, reason="the files are being split and merged")
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if "\n## Files\n" in page.read_text(encoding="utf-8")],
