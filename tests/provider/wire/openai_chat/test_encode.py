@@ -1,15 +1,15 @@
+""""""
+
 from __future__ import annotations
 
 import copy
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from sidestep import ReasoningDelta, Route, TextDelta
-from sidestep.provider.catalog.catalog import catalog
-from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import (
     Conversation,
     Image,
@@ -19,289 +19,48 @@ from sidestep.provider.conversation import (
     Settings,
     Text,
     ToolCall,
-    ToolSpec,
-    ToolState,
 )
 from sidestep.provider.handover.handover import hand_over
-from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE, Target
-from sidestep.provider.handover.target_facts import target_of
+from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE
 from sidestep.provider.wire.openai_chat.decode import ChatDecoder
 from sidestep.provider.wire.openai_chat.encode import BRIDGE, encode, headers, path
 
 if TYPE_CHECKING:
-    from sidestep.provider.conversation import Effort
     from sidestep.provider.delta import Delta
 
-Object = dict[str, Any]
+from .requests import (
+    ASKED,
+    CEREBRAS,
+    DEEPSEEK,
+    DETAILS,
+    DOTTED,
+    EVERY,
+    GPT,
+    GPT_4,
+    GROQ,
+    ID,
+    LOCAL,
+    MAGISTRAL,
+    MINIMAX,
+    MISTRAL,
+    MOONSHOT,
+    OPENROUTER,
+    PROVIDERS,
+    READ,
+    SONNET,
+    TOOL_SPELLED,
+    ZAI,
+    Object,
+    call,
+    call_spelled,
+    result_spelled,
+    said,
+    spelled,
+    target,
+    user,
+)
 
-PROVIDERS = {
-    **catalog(),
-    "minimax": Provider("minimax", "openai-chat", "https://api.minimax.io/v1", "MINIMAX_API_KEY"),
-    "local": Provider("local", "openai-chat", "http://127.0.0.1:8000/v1", None),
-}
-
-GPT = Route("openai-chat/gpt-5.6")
-GPT_4 = Route("openai-chat/gpt-4.1")
-OPENROUTER = Route("openrouter/openai/gpt-5.6")
-SONNET = Route("openrouter/anthropic/claude-sonnet-5")
-GROQ = Route("groq/openai/gpt-oss-120b")
-CEREBRAS = Route("cerebras/gpt-oss-120b")
-HAIKU = Route("openrouter/anthropic/claude-haiku-4.5")
-MISTRAL = Route("mistral/mistral-large-latest")
-MAGISTRAL = Route("mistral/magistral-medium-latest")
-DEEPSEEK = Route("deepseek/deepseek-v4-pro")
-ZAI = Route("zai/glm-4.7")
-MOONSHOT = Route("moonshot/kimi-k2.6")
-MINIMAX = Route("minimax/MiniMax-M2.7")
-LOCAL = Route("local/qwen")
 OTHER = Route("anthropic/claude-sonnet-5")
-
-EVERY = [
-    *(GPT, GPT_4, OPENROUTER, SONNET, GROQ, CEREBRAS, MISTRAL, MAGISTRAL, DEEPSEEK),
-    *(ZAI, MOONSHOT, MINIMAX, LOCAL),
-]
-
-SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
-READ = ToolSpec("read", "Read a file.", SCHEMA)
-DETAILS = [
-    {"type": "reasoning.text", "text": "Hm.", "signature": "sig", "format": "unknown", "index": 0},
-    {"type": "reasoning.encrypted", "data": "e", "id": "rs_1", "index": 1},
-]
-ID = "call12345"
-"""An id of the form that every dialect takes."""
-
-
-def target(route: Route) -> Target:
-    return target_of(PROVIDERS[route.provider], route)
-
-
-def spelled(
-    to: Route | Target, *messages: Message, tools: list[ToolSpec] | None = None, **settings: Any
-) -> Object:
-    conversation = Conversation(list(messages), tools or [], Settings(**settings))
-    return encode(hand_over(conversation, to if isinstance(to, Target) else target(to)))
-
-
-def user(*parts: Part | str) -> Message:
-    return Message("user", [Text(part) if isinstance(part, str) else part for part in parts])
-
-
-def said(route: Route, *parts: Part | str) -> Message:
-    told = [Text(part) if isinstance(part, str) else part for part in parts]
-    return Message("assistant", told, route=route)
-
-
-def call(id_: str = ID, output: Any = "print(1)", **fields: Any) -> ToolCall:
-    state: ToolState = "pending" if output is None else "completed"
-    return ToolCall(id_, "read", {"path": "ä.py"}, state, output, **fields)
-
-
-def call_spelled(id_: str = ID, name: str = "read") -> Object:
-    function = {"name": name, "arguments": '{"path":"ä.py"}'}
-    return {"id": id_, "type": "function", "function": function}
-
-
-def result_spelled(id_: str = ID, content: object = "print(1)") -> Object:
-    return {"role": "tool", "tool_call_id": id_, "content": content}
-
-
-TOOL_SPELLED = {
-    "type": "function",
-    "function": {"name": "read", "description": "Read a file.", "parameters": SCHEMA},
-}
-ASKED: Object = {
-    "max_output_tokens": 99,
-    "reasoning": "medium",
-    "temperature": 0.5,
-    "top_p": 0.9,
-    "tool_choice": "required",
-    "parallel_tool_calls": False,
-    "cache_key": "k",
-}
-SAMPLING = {"temperature": 0.5, "top_p": 0.9}
-USAGE = {"stream_options": {"include_usage": True}}
-
-
-@dataclass
-class Dialect:
-    """What is peculiar to the request for one route.
-
-    Args:
-        answer: The fields of its own answer, beside the role and the call.
-        fields: All fields of the body but the model, the messages, the tools and the stream.
-    """
-
-    id: str
-    route: Route
-    answer: Object
-    fields: Object
-    instructor: str = "system"
-    own: Reasoning = field(default_factory=lambda: Reasoning("Hm.", details=DETAILS))
-
-
-DIALECTS = [
-    Dialect(
-        "openai, a model that reasons",
-        GPT,
-        {"content": "Yes."},
-        {
-            "max_completion_tokens": 99,
-            "reasoning_effort": "medium",
-            "tool_choice": "required",
-            "parallel_tool_calls": False,
-            "prompt_cache_key": "k",
-            **USAGE,
-        },
-        instructor="developer",
-    ),
-    Dialect(
-        "openai, one that does not",
-        GPT_4,
-        {"content": "Yes."},
-        {
-            "max_completion_tokens": 99,
-            **SAMPLING,
-            "tool_choice": "required",
-            "parallel_tool_calls": False,
-            "prompt_cache_key": "k",
-            **USAGE,
-        },
-    ),
-    Dialect(
-        "openrouter",
-        OPENROUTER,
-        {"content": "Yes.", "reasoning_details": DETAILS},
-        {
-            "max_tokens": 99,
-            "reasoning": {"effort": "medium"},
-            **SAMPLING,
-            "tool_choice": "required",
-            "parallel_tool_calls": False,
-            **USAGE,
-        },
-    ),
-    Dialect(
-        "groq",
-        GROQ,
-        {"content": "Yes."},
-        {
-            "max_completion_tokens": 99,
-            "reasoning_effort": "medium",
-            **SAMPLING,
-            "tool_choice": "required",
-            "parallel_tool_calls": False,
-            **USAGE,
-        },
-    ),
-    Dialect(
-        "cerebras",
-        CEREBRAS,
-        {"content": "Yes."},
-        {
-            "max_completion_tokens": 99,
-            "reasoning_effort": "medium",
-            **SAMPLING,
-            "tool_choice": "required",
-            **USAGE,
-        },
-    ),
-    Dialect(
-        "mistral",
-        MISTRAL,
-        {"content": "Yes."},
-        {"max_tokens": 99, **SAMPLING, "tool_choice": "required", "parallel_tool_calls": False},
-    ),
-    Dialect(
-        "mistral, a model that reasons",
-        MAGISTRAL,
-        {
-            "content": [
-                {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
-                {"type": "text", "text": "Yes."},
-            ]
-        },
-        {"max_tokens": 99, **SAMPLING, "tool_choice": "required", "parallel_tool_calls": False},
-    ),
-    Dialect(
-        "deepseek",
-        DEEPSEEK,
-        {"content": "Yes.", "reasoning_content": "Hm."},
-        {
-            "max_tokens": 99,
-            "thinking": {"type": "enabled"},
-            "reasoning_effort": "high",
-            **SAMPLING,
-            "tool_choice": "auto",
-            "parallel_tool_calls": False,
-            **USAGE,
-        },
-    ),
-    Dialect(
-        "zai",
-        ZAI,
-        {"content": "Yes.", "reasoning_content": "Hm."},
-        {"max_tokens": 99, "thinking": {"type": "enabled"}, **SAMPLING, **USAGE},
-    ),
-    Dialect(
-        "moonshot",
-        MOONSHOT,
-        {"content": "Yes.", "reasoning_content": "Hm."},
-        {"max_tokens": 99, "tool_choice": "auto", **USAGE},
-    ),
-    Dialect(
-        "minimax",
-        MINIMAX,
-        {"content": "<think>\nHm.\n</think>\n\nYes."},
-        {"max_tokens": 99, **SAMPLING, **USAGE},
-    ),
-    Dialect(
-        "one that we do not know",
-        LOCAL,
-        {"content": "Yes."},
-        {
-            "max_tokens": 99,
-            **SAMPLING,
-            "tool_choice": "required",
-            "parallel_tool_calls": False,
-            **USAGE,
-        },
-    ),
-]
-
-
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.id)
-def test_a_conversation_in_every_dialect(dialect: Dialect) -> None:
-    body = spelled(
-        dialect.route,
-        Message("system", [Text("Be brief."), Text("Be kind.")]),
-        user("Read ä.py"),
-        said(dialect.route, dialect.own, "Yes.", call()),
-        tools=[READ],
-        **ASKED,
-    )
-
-    assert body == {
-        "model": dialect.route.model,
-        "messages": [
-            {"role": dialect.instructor, "content": "Be brief.\n\nBe kind."},
-            {"role": "user", "content": "Read ä.py"},
-            {"role": "assistant", **dialect.answer, "tool_calls": [call_spelled()]},
-            result_spelled(),
-        ],
-        "tools": [TOOL_SPELLED],
-        "stream": True,
-        **dialect.fields,
-    }
-
-
-@pytest.mark.parametrize("route", EVERY, ids=str)
-def test_what_is_not_asked_for_is_left_to_the_provider(route: Route) -> None:
-    body = spelled(route, user("Hi"))
-
-    options = {} if route.provider == "mistral" else USAGE
-    messages = body.pop("messages")
-    assert body == {"model": route.model, "stream": True, **options}
-    assert [message["role"] for message in messages] == ["user"]
 
 
 ANOTHERS = [
@@ -439,7 +198,11 @@ def test_reasoning_that_was_read_goes_back_the_same() -> None:
 
 
 PICTURE = Image("image/png", "aGk=")
+
+
 PICTURE_SPELLED = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+
+
 CONTENTS = [
     pytest.param(GPT, ["a", "b"], "a\n\nb", id="texts"),
     pytest.param(
@@ -581,172 +344,6 @@ def test_an_answer_stands_between_results_and_the_user_where_one_must() -> None:
         {"role": "assistant", "content": None, "tool_calls": [call_spelled("call_2")]},
         result_spelled("call_2"),
     ]
-
-
-def test_a_tool_without_a_description_has_none() -> None:
-    body = spelled(GPT, user("a"), tools=[ToolSpec("read")])
-
-    function = {"name": "read", "parameters": {"type": "object", "properties": {}}}
-    assert body["tools"] == [{"type": "function", "function": function}]
-
-
-CHOICE = {"anyOf": [{"properties": {"a": {"type": "array"}}}, {"properties": {"b": {}}}]}
-SCHEMAS = [
-    pytest.param(GPT, {"a": {"type": "array", "items": {}}, "b": {}}, id="OpenAI"),
-    pytest.param(
-        Route("openrouter/openai/gpt-5.2"),
-        {"a": {"type": "array", "items": {}}, "b": {}},
-        id="OpenAI behind OpenRouter",
-    ),
-    pytest.param(SONNET, {"a": {"type": "array"}, "b": {}}, id="Claude behind OpenRouter"),
-    pytest.param(GROQ, {"a": {"type": "array"}, "b": {}}, id="Groq"),
-]
-
-
-@pytest.mark.parametrize(("route", "properties"), SCHEMAS)
-def test_arguments_are_an_object_whatever_they_were_declared_as(
-    route: Route, properties: Object
-) -> None:
-    body = spelled(route, user("a"), tools=[ToolSpec("read", "", CHOICE)])
-
-    parameters = {"type": "object", "properties": properties}
-    assert body["tools"][0]["function"] == {"name": "read", "parameters": parameters}
-
-
-SAMPLED = [
-    pytest.param(GPT_4, {"temperature": 0.2, "top_p": 0.9}, id="both"),
-    pytest.param(Route("openrouter/anthropic/claude-sonnet-4.5"), {"temperature": 0.2}, id="one"),
-    pytest.param(SONNET, {}, id="none"),
-]
-
-
-@pytest.mark.parametrize(("route", "sent"), SAMPLED)
-def test_as_much_of_sampling_as_is_taken(route: Route, sent: Object) -> None:
-    body = spelled(route, user("a"), temperature=0.2, top_p=0.9)
-
-    assert {name: body[name] for name in ("temperature", "top_p") if name in body} == sent
-
-
-@pytest.mark.parametrize("reasoning", [None, "none", "low"])
-def test_a_claude_that_is_asked_to_think_gets_no_sampling(reasoning: Effort | None) -> None:
-    body = spelled(HAIKU, user("a"), temperature=0.2, reasoning=reasoning)
-
-    assert ("temperature" in body) is (reasoning != "low")
-
-
-def named(name: str) -> Object:
-    return {"type": "function", "function": {"name": name}}
-
-
-DOTTED = ToolSpec("read.file", "Read a file.", SCHEMA)
-CHOICES = [
-    pytest.param(GPT, {"tool_choice": "auto"}, "auto", id="auto"),
-    pytest.param(GPT, {"tool_choice": "none"}, "none", id="none"),
-    pytest.param(GPT, {"tool_choice": "required"}, "required", id="required"),
-    pytest.param(GPT, {"tool_choice": "read"}, named("read"), id="named"),
-    pytest.param(
-        GPT, {"tool_choice": "read.file"}, named("read_file"), id="named, by another name there"
-    ),
-    pytest.param(DEEPSEEK, {"tool_choice": "read"}, "auto", id="not while it thinks"),
-    pytest.param(
-        DEEPSEEK,
-        {"tool_choice": "read", "reasoning": "none"},
-        named("read"),
-        id="when it does not think",
-    ),
-    pytest.param(MOONSHOT, {"tool_choice": "required", "reasoning": "none"}, "auto", id="never"),
-    pytest.param(MOONSHOT, {"tool_choice": "none"}, "none", id="none is never forced"),
-    *(
-        pytest.param(HAIKU, {"tool_choice": asked, "reasoning": effort}, choice, id=f"{id_} Claude")
-        for id_, asked, effort, choice in (
-            ("named to a thinking", "read", "low", "auto"),
-            ("required of a thinking", "required", "high", "auto"),
-            ("none of a thinking", "none", "low", "none"),
-            ("named to a silenced", "read", "none", named("read")),
-            ("required of a free", "required", None, "required"),
-        )
-    ),
-    pytest.param(
-        OPENROUTER, {"tool_choice": "read", "reasoning": "low"}, named("read"), id="of OpenAI"
-    ),
-]
-
-
-@pytest.mark.parametrize(("route", "settings", "choice"), CHOICES)
-def test_which_tool_is_to_be_called(route: Route, settings: Object, choice: object) -> None:
-    body = spelled(route, user("a"), tools=[READ, DOTTED], **settings)
-
-    assert body["tool_choice"] == choice
-    assert len(body["tools"]) == 2
-
-
-def test_without_tools_nothing_is_said_of_them() -> None:
-    body = spelled(GPT, user("a"), tool_choice="auto", parallel_tool_calls=True)
-
-    assert body.keys() == {"model", "messages", "stream", "stream_options"}
-
-
-@pytest.mark.parametrize("route", [ZAI, MINIMAX], ids=str)
-def test_where_no_call_can_be_forbidden_no_tool_is_named(route: Route) -> None:
-    body = spelled(route, user("a"), tools=[READ], tool_choice="none")
-
-    assert body.keys() == {"model", "messages", "stream", "stream_options"}
-
-
-def test_the_longest_answer_is_no_longer_than_the_model_gives() -> None:
-    short = replace(target(LOCAL), max_answer_tokens=50)
-
-    assert spelled(short, user("a"), max_output_tokens=99)["max_tokens"] == 50
-    assert spelled(short, user("a"), max_output_tokens=49)["max_tokens"] == 49
-
-
-def effort(effort: str) -> Object:
-    return {"reasoning_effort": effort}
-
-
-def switched(type_: str, **fields: Any) -> Object:
-    return {"thinking": {"type": type_}, **fields}
-
-
-EFFORTS = [
-    pytest.param(GPT, "none", effort("none"), id="openai, none"),
-    pytest.param(GPT, "minimal", effort("low"), id="openai, minimal"),
-    pytest.param(GPT, "max", effort("max"), id="openai, max"),
-    pytest.param(Route("openai-chat/gpt-5"), "none", effort("minimal"), id="gpt-5 always thinks"),
-    pytest.param(Route("openai-chat/o3"), "max", effort("high"), id="o3 takes high at most"),
-    pytest.param(Route("openai-chat/gpt-5-chat-latest"), "high", {}, id="one for chat"),
-    pytest.param(GPT_4, "high", {}, id="openai, a model that does not think"),
-    pytest.param(OPENROUTER, "none", {"reasoning": {"enabled": False}}, id="openrouter, none"),
-    pytest.param(OPENROUTER, "xhigh", {"reasoning": {"effort": "xhigh"}}, id="openrouter, xhigh"),
-    pytest.param(
-        Route("openrouter/anthropic/claude-fable-5.1"), "none", {}, id="one that is never silent"
-    ),
-    pytest.param(GROQ, "none", effort("low"), id="groq, none"),
-    pytest.param(GROQ, "max", effort("high"), id="groq, max"),
-    pytest.param(Route("groq/llama-3.3-70b"), "high", {}, id="groq, a model that does not think"),
-    pytest.param(CEREBRAS, "minimal", effort("low"), id="cerebras, minimal"),
-    pytest.param(Route("cerebras/zai-glm-4.7"), "high", {}, id="cerebras, another model"),
-    pytest.param(DEEPSEEK, "none", switched("disabled"), id="deepseek, none"),
-    pytest.param(
-        DEEPSEEK, "minimal", switched("enabled", reasoning_effort="low"), id="deepseek, minimal"
-    ),
-    pytest.param(DEEPSEEK, "max", switched("enabled", reasoning_effort="max"), id="deepseek, max"),
-    pytest.param(ZAI, "none", switched("disabled"), id="zai, none"),
-    pytest.param(ZAI, "low", switched("enabled"), id="zai, low"),
-    pytest.param(MAGISTRAL, "high", {}, id="mistral"),
-    pytest.param(MOONSHOT, "high", {}, id="moonshot"),
-    pytest.param(MINIMAX, "high", {}, id="minimax"),
-    pytest.param(LOCAL, "high", {}, id="one that we do not know"),
-]
-
-
-@pytest.mark.parametrize(("route", "asked", "fields"), EFFORTS)
-def test_how_much_a_model_is_asked_to_think(route: Route, asked: Any, fields: Object) -> None:
-    plain = spelled(route, user("a"))
-
-    body = spelled(route, user("a"), reasoning=asked)
-
-    assert body == {**plain, **fields}
 
 
 def test_cache_markers_stand_where_they_are_taken() -> None:

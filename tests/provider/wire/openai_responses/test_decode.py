@@ -1,7 +1,9 @@
+""""""
+
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -15,15 +17,31 @@ from sidestep import (
     ToolCallEnded,
     ToolCallStarted,
 )
-from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
 from sidestep.provider.failure import Stage
-from sidestep.provider.wire.openai_responses.decode import ResponsesDecoder
 
 if TYPE_CHECKING:
-    from sidestep.provider.delta import Delta
+    pass
 
-Event = dict[str, Any]
+from .streams import (
+    CALL,
+    CALLING,
+    MESSAGE,
+    SAID,
+    THINKING,
+    Event,
+    added,
+    content,
+    decoder,
+    done,
+    ended,
+    event,
+    incomplete,
+    read,
+    summary,
+    text,
+    thought,
+)
 
 USAGE = {
     "input_tokens": 9,
@@ -31,69 +49,6 @@ USAGE = {
     "output_tokens": 7,
     "output_tokens_details": {"reasoning_tokens": 6},
 }
-
-
-def event(name: str, **fields: Any) -> Event:
-    return {"type": f"response.{name}", **fields}
-
-
-def added(index: int, **item: Any) -> Event:
-    return event("output_item.added", output_index=index, item=item)
-
-
-def done(index: int, **item: Any) -> Event:
-    return event("output_item.done", output_index=index, item=item)
-
-
-def text(piece: str, index: int = 0) -> Event:
-    return event("output_text.delta", output_index=index, content_index=0, delta=piece)
-
-
-def content(said: str) -> list[Event]:
-    return [{"type": "output_text", "text": said, "annotations": []}]
-
-
-def summary(*texts: str) -> list[Event]:
-    return [{"type": "summary_text", "text": text} for text in texts]
-
-
-def thought(piece: str, section: int = 0, index: int = 0) -> Event:
-    return event(
-        "reasoning_summary_text.delta", output_index=index, summary_index=section, delta=piece
-    )
-
-
-def arguments(piece: str, index: int = 1) -> Event:
-    return event("function_call_arguments.delta", output_index=index, delta=piece)
-
-
-def ended(name: str = "completed", **response: Any) -> Event:
-    return event(name, response={"id": "resp_1", "model": "m", "status": name, **response})
-
-
-def incomplete(reason: str | None) -> Event:
-    details = None if reason is None else {"reason": reason}
-    return ended("incomplete", incomplete_details=details)
-
-
-MESSAGE = {"type": "message", "id": "msg_1"}
-THINKING = {"type": "reasoning", "id": "rs_1", "summary": []}
-CALLING = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read"}
-SAID = [added(0, **MESSAGE), text("Hi"), done(0, **MESSAGE, content=content("Hi"))]
-CALL = [
-    added(1, **CALLING, arguments=""),
-    arguments('{"path": '),
-    arguments('"a.py"}'),
-    done(1, **CALLING, arguments='{"path": "a.py"}'),
-]
-
-
-def decoder() -> ResponsesDecoder:
-    return ResponsesDecoder(Provider("openai", "openai-responses", "http://h", None))
-
-
-def read(reader: ResponsesDecoder, events: list[Event]) -> list[Delta]:
-    return [delta for event in events for delta in reader.decode(json.dumps(event).encode())]
 
 
 def test_thinking_text_and_a_call_are_told_and_kept() -> None:
@@ -134,242 +89,9 @@ def test_thinking_text_and_a_call_are_told_and_kept() -> None:
     assert reader.silent_output == 3
 
 
-WHOLE = [
-    pytest.param(
-        [done(0, **MESSAGE, content=content("Hi"))],
-        [Text("Hi", item_id="msg_1")],
-        id="message only at its end",
-    ),
-    pytest.param(
-        [text("H"), done(0, **MESSAGE, content=content("Hi"))],
-        [Text("Hi", item_id="msg_1")],
-        id="message whose last piece did not come",
-    ),
-    pytest.param(
-        [text("x"), done(0, **MESSAGE, content=content("Hi"))],
-        [Text("Hi", item_id="msg_1")],
-        id="message that ends as another",
-    ),
-    pytest.param(
-        [text("Hi"), done(0, **MESSAGE)],
-        [Text("Hi", item_id="msg_1")],
-        id="message that ends without content",
-    ),
-    pytest.param([text("Hi")], [Text("Hi")], id="message without beginning and end"),
-    pytest.param(
-        [
-            added(0, **MESSAGE, phase="commentary"),
-            text("Hi"),
-            done(0, **MESSAGE, content=content("Hi")),
-        ],
-        [Text("Hi", item_id="msg_1", phase="commentary")],
-        id="a phase that only its beginning names",
-    ),
-    pytest.param(
-        [
-            added(0, **MESSAGE, phase=None),
-            text("Hi"),
-            done(0, **MESSAGE, content=content("Hi"), phase="final_answer"),
-        ],
-        [Text("Hi", item_id="msg_1", phase="final_answer")],
-        id="a phase that only its end names",
-    ),
-    pytest.param([*SAID, *SAID[-1:]], [Text("Hi", item_id="msg_1")], id="the same end twice"),
-    pytest.param(
-        [
-            *SAID,
-            added(0, **{**MESSAGE, "id": "msg_2"}),
-            text("Ho"),
-            done(0, **{**MESSAGE, "id": "msg_2"}, content=content("Ho")),
-        ],
-        [Text("Hi", item_id="msg_1"), Text("Ho", item_id="msg_2")],
-        id="two items of one number",
-    ),
-    pytest.param(
-        [
-            {**text("Hi"), "item_id": "a", "output_index": None},
-            event("output_item.done", item={**MESSAGE, "id": "a", "content": content("Hi")}),
-            event("output_item.done", item={**CALLING, "id": "b", "arguments": "{}"}),
-        ],
-        [Text("Hi", item_id="a"), ToolCall("call_1", "read", {}, item_id="b")],
-        id="items without numbers",
-    ),
-    pytest.param(
-        [
-            done(0, **{**CALLING, "id": "fc_1", "arguments": "{}"}),
-            done(1, **{**CALLING, "id": "fc_2", "arguments": "{}"}),
-        ],
-        [ToolCall("call_1", "read", {}, item_id="fc_1")],
-        id="the same call twice",
-    ),
-    pytest.param(
-        [
-            event("output_item.done", item={**CALLING, "id": None, "arguments": "{}"}),
-            event(
-                "output_item.done", item={**CALLING, "id": None, "call_id": "2", "arguments": "{}"}
-            ),
-        ],
-        [ToolCall("call_1", "read", {}), ToolCall("2", "read", {})],
-        id="calls without numbers and item ids",
-    ),
-    pytest.param(
-        [
-            added(1, **CALLING),
-            {**arguments("{}"), "item_id": "fc_x"},
-            done(1, **{**CALLING, "id": "fc_y"}, arguments="{}"),
-        ],
-        [ToolCall("call_1", "read", {}, item_id="fc_y")],
-        id="a gateway that changes ids",
-    ),
-    pytest.param(
-        [*CALL[:3], done(1, **CALLING)],
-        [ToolCall("call_1", "read", {"path": "a.py"}, item_id="fc_1")],
-        id="arguments in pieces only",
-    ),
-    pytest.param(
-        [
-            added(1, **CALLING),
-            event("function_call_arguments.done", output_index=1, arguments='{"a": 1}'),
-            done(1, **CALLING),
-        ],
-        [ToolCall("call_1", "read", {"a": 1}, item_id="fc_1")],
-        id="arguments in their own event only",
-    ),
-    pytest.param(
-        [*CALL, event("function_call_arguments.done", output_index=1, arguments="{}")],
-        [ToolCall("call_1", "read", {"path": "a.py"}, item_id="fc_1")],
-        id="arguments after the end of their call",
-    ),
-    pytest.param(
-        [
-            thought("A"),
-            thought("B"),
-            thought("C", 1),
-            done(0, **{**THINKING, "summary": summary("AB", "C")}),
-            text("Hi", 1),
-        ],
-        [Reasoning("AB\n\nC", item_id="rs_1"), Text("Hi")],
-        id="two summaries",
-    ),
-    pytest.param(
-        [
-            event("reasoning_text.delta", output_index=0, content_index=0, delta="Hm"),
-            done(0, **THINKING, content=[{"type": "reasoning_text", "text": "Hm"}]),
-            text("Hi", 1),
-        ],
-        [Reasoning("Hm", item_id="rs_1"), Text("Hi")],
-        id="thinking of an open model",
-    ),
-    pytest.param(
-        [done(0, **THINKING), text("Hi", 1)],
-        [Reasoning(item_id="rs_1"), Text("Hi")],
-        id="thinking that says nothing keeps its place",
-    ),
-    pytest.param(
-        [
-            added(0, type="web_search_call", id="ws_1"),
-            event("web_search_call.searching", output_index=0),
-            done(0, type="web_search_call", id="ws_1"),
-            event("content_part.added", output_index=1, part={"type": "output_text"}),
-            event("output_text.annotation.added", output_index=1, annotation={}),
-            text("Hi", 1),
-            {"type": "a.new.event"},
-            {"type": "response.compaction.compacting"},
-        ],
-        [Text("Hi")],
-        id="what we do not keep",
-    ),
-]
-
-
-@pytest.mark.parametrize(("events", "parts"), WHOLE)
-def test_items_are_what_their_own_end_says(events: list[Event], parts: list[object]) -> None:
-    reader = decoder()
-
-    read(reader, [*events, ended()])
-    reader.end()
-
-    assert reader.parts == parts
-
-
-BARE = {**CALLING, "id": "fc_2", "call_id": "call_2"}
-NEVER_CAME = [
-    pytest.param([done(2, **BARE)], id="nothing of them"),
-    pytest.param([added(2, **BARE), done(2, **BARE, arguments="")], id="empty"),
-    pytest.param([done(2, **BARE, arguments=" ", status="completed")], id="blank"),
-    pytest.param([added(2, **BARE), arguments(" ", 2), done(2, **BARE)], id="a blank piece"),
-]
-
-
-@pytest.mark.parametrize("events", NEVER_CAME)
-def test_a_call_that_is_cut_before_its_first_argument_is_left_out(events: list[Event]) -> None:
-    reader = decoder()
-
-    deltas = read(reader, [*CALL, *events, incomplete("max_output_tokens")])
-    deltas += reader.end()
-
-    assert [d.id for d in deltas if isinstance(d, ToolCallEnded)] == ["call_1"]
-    assert [part.id for part in reader.parts if isinstance(part, ToolCall)] == ["call_1"]
-
-
-@pytest.mark.parametrize("events", NEVER_CAME)
-def test_a_call_without_arguments_is_told_when_the_answer_is_whole(events: list[Event]) -> None:
-    reader = decoder()
-
-    before = read(reader, [*events, *events[-1:], ended()])
-    after = reader.end()
-
-    assert not [delta for delta in before if isinstance(delta, ToolCallEnded)]
-    assert after == [ToolCallEnded("call_2", "read", {})]
-    assert reader.parts == [ToolCall("call_2", "read", {}, item_id="fc_2")]
-
-
-def test_what_was_told_is_what_is_kept() -> None:
-    reader = decoder()
-
-    deltas = read(reader, [thought("A"), thought("B", 1), text("H", 1)])
-    deltas += read(reader, [done(1, **MESSAGE, content=content("Hi")), *CALL[-1:]])
-
-    assert deltas == [
-        ReasoningDelta("A"),
-        ReasoningDelta("\n\nB"),
-        TextDelta("H"),
-        TextDelta("i"),
-        ToolCallStarted("call_1", "read"),
-        ToolCallEnded("call_1", "read", {"path": "a.py"}),
-    ]
-
-
-def test_azure_names_the_encrypted_thinking_at_the_end_only() -> None:
-    reader = decoder()
-
-    read(reader, [done(0, **THINKING, encrypted_content=None), *SAID])
-    read(reader, [ended(output=[{**THINKING, "encrypted_content": "late"}, MESSAGE])])
-
-    assert reader.parts[0] == Reasoning(encrypted="late", item_id="rs_1")
-
-
-def test_before_the_end_thinking_is_unfinished_and_calls_are_left_out() -> None:
-    reader = decoder()
-
-    read(reader, [added(0, **THINKING, encrypted_content="part"), thought("Hm"), *CALL[:3]])
-
-    assert reader.parts == [Reasoning("Hm", complete=False)]
-    assert reader.stop is None
-
-
-def test_a_call_without_an_id_gets_one() -> None:
-    reader = decoder()
-
-    read(reader, [done(1, type="function_call", name="read", arguments={"a": 1})])
-
-    (call,) = reader.parts
-    assert isinstance(call, ToolCall)
-    assert call.id.startswith("call_")
-    assert (call.input, call.item_id) == ({"a": 1}, None)
-
-
 REFUSED = {"type": "refusal", "refusal": "No."}
+
+
 ENDS = [
     pytest.param([], "truncated", id="nothing"),
     pytest.param(SAID, "truncated", id="no terminal event"),
@@ -469,6 +191,8 @@ def test_done_alone_proves_nothing() -> None:
 
 
 SERVER = {"code": "server_error", "message": "m"}
+
+
 BROKEN = [
     pytest.param({"type": "error", **SERVER, "param": None, "sequence_number": 3}, id="flat"),
     pytest.param({"type": "error", "error": {**SERVER, "type": "server_error"}}, id="nested"),
@@ -501,6 +225,8 @@ def test_an_event_that_is_no_answer_raises(events: list[Event], broken: Event) -
 
 
 K = FailureKind
+
+
 FAILED = [
     pytest.param("rate_limit_exceeded", "try again in 11.054s", K.RATE_LIMIT, 11.054, id="wait"),
     pytest.param("rate_limit_exceeded", "try again in 120ms", K.RATE_LIMIT, 0.12, id="wait in ms"),
@@ -574,7 +300,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=5,
 )
+
+
 ENTRIES = st.lists(st.fixed_dictionaries({}, optional={"text": JSON, "refusal": JSON}))
+
+
 ITEM = st.fixed_dictionaries(
     {},
     optional={
@@ -588,10 +318,14 @@ ITEM = st.fixed_dictionaries(
         "encrypted_content": JSON,
     },
 )
+
+
 RESPONSE = st.fixed_dictionaries(
     {},
     optional={"id": JSON, "status": JSON, "usage": JSON, "output": st.lists(ITEM) | JSON},
 )
+
+
 NAMES = st.sampled_from(
     [
         "output_item.added",
@@ -607,6 +341,8 @@ NAMES = st.sampled_from(
         "created",
     ]
 )
+
+
 ODD = st.fixed_dictionaries(
     {"type": NAMES.map("response.{}".format) | JSON},
     optional={
