@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .rows import K, Row, chat, check, claude
+
 if TYPE_CHECKING:
     pass
-
-from .rows import K, Row, chat, check, claude
 
 ROWS = [
     Row("spend limit, enforced", "anthropic", 429,

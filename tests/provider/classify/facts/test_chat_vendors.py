@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .rows import BAD, K, Row, chat, check, claude, google, minimax
+
 if TYPE_CHECKING:
     pass
-
-from .rows import BAD, K, Row, chat, check, claude, google, minimax
 
 ROWS = [
     Row("Groq, per minute", "groq", 429, chat(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .rows import PLAN, RPC, K, Row, check, google, info, quota
+
 if TYPE_CHECKING:
     pass
-
-from .rows import PLAN, RPC, K, Row, check, google, info, quota
 
 ROWS = [
     Row("a day, though it says 18 s", "gemini", 429, google(

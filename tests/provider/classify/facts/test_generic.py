@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .rows import BAD, RAW_CLAUDE, TPM, K, Row, chat, check
+
 if TYPE_CHECKING:
     pass
-
-from .rows import BAD, RAW_CLAUDE, TPM, K, Row, chat, check
 
 ROWS = [
     Row(f"generic, {id_}", "my-server", status, body, kind)

@@ -13,10 +13,10 @@ from sidestep.provider.classify.classify import (
 )
 from sidestep.provider.classify.fact_lookup import kind_of_stop
 
+from .rows import BAD, K, chat, claude, google, minimax, router
+
 if TYPE_CHECKING:
     from sidestep.provider.wire_name import Wire
-
-from .rows import BAD, K, chat, claude, google, minimax, router
 
 RESPONSES: Wire = "openai-responses"
 IN_STREAM = [

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .rows import BAD, TPM, K, Row, chat, check
+
 if TYPE_CHECKING:
     pass
-
-from .rows import BAD, TPM, K, Row, chat, check
 
 ROWS = [
     Row("spend code", "openai", 429, chat("x", code="project_spend_limit_reached"), K.QUOTA),

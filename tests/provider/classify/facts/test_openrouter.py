@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from .rows import RAW_CLAUDE, K, Row, chat, check, claude, google, info, router
+
 if TYPE_CHECKING:
     pass
-
-from .rows import RAW_CLAUDE, K, Row, chat, check, claude, google, info, router
 
 ROWS = [
     Row("in flight, without a reason", "openrouter", 402,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .rows import K, Row, chat, check, claude
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sidestep.provider.wire_name import Wire
-
-from .rows import K, Row, chat, check, claude
 
 ZAI_KINDS = {
     K.AUTH: "1000 1001 1002 1003 1004 1110 1111 1112 1220 1221 1222",

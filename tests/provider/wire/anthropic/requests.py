@@ -23,26 +23,12 @@ from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.wire.anthropic.encode import encode
 
 ADAPTIVE = Route("anthropic/claude-sonnet-5")
-
-
 MANUAL = Route("anthropic/claude-haiku-4-5")
-
-
 UNTHINKING = Route("anthropic/claude-3-5-haiku-latest")
-
-
 STRICT = Route("anthropic/claude-fable-5-1")
-
-
 OTHER = Route("openai/gpt-5")
-
-
 USER = Message("user", [Text("Read a.py")])
-
-
 READ = ToolSpec("read", "Read a file.", {"type": "object", "properties": {"path": {}}})
-
-
 PIXEL = Image("image/png", "aWNvbg==")
 
 
@@ -74,6 +60,4 @@ def assistant(*blocks: dict[str, Any]) -> dict[str, Any]:
 
 
 THINKING = {"type": "thinking", "thinking": "Hm", "signature": "sig"}
-
-
 FOREIGN = answer(call("toolu_3"), route=OTHER)

@@ -64,7 +64,6 @@ IMAGE = {
     "source": {"type": "base64", "media_type": "image/png", "data": "aWNvbg=="},
 }
 
-
 ASKED = user(text("Read a.py"))
 
 
@@ -355,7 +354,6 @@ def test_a_handover_by_hand_is_spelled_as_it_is() -> None:
 
 TEXTS = st.sampled_from(["", " ", "a"])
 
-
 PARTS = st.one_of(
     st.builds(Text, TEXTS),
     st.builds(Reasoning, TEXTS, st.sampled_from([None, "", "s"]), st.sampled_from([None, "r"])),
@@ -371,9 +369,7 @@ PARTS = st.one_of(
     st.just(PIXEL),
 )
 
-
 ROLES: list[Literal["system", "user", "assistant"]] = ["system", "user", "assistant"]
-
 
 CONVERSATIONS = st.builds(
     Conversation,

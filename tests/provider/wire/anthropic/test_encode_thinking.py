@@ -40,7 +40,6 @@ from .requests import (
 
 EARLY = Route("anthropic/claude-opus-4-6")
 
-
 LIMITS = [
     pytest.param(None, None, 4096, id="nothing is known"),
     pytest.param(0, None, 4096, id="zero is nothing"),
@@ -70,16 +69,9 @@ def budget(tokens: int) -> dict[str, Any]:
 
 
 OFF = {"thinking": {"type": "disabled"}}
-
-
 WARM = {"temperature": 0.5, "top_p": 0.9}
-
-
 HALF = {"temperature": 0.5}  # from 4.1 on one of both is refused
-
-
 KIMI = Route("moonshot-anthropic/kimi-k3")
-
 
 THOUGHT = [
     pytest.param(ADAPTIVE, None, 9000, {}, {}, id="adaptive: nothing is asked"),
@@ -168,16 +160,9 @@ def test_temperature_ends_at_one(asked: float, sent: float) -> None:
 
 
 THOUGHTFUL = answer(Reasoning("Hm", signature="sig"), call(), route=MANUAL)
-
-
 STEP = answer(call("toolu_2"), route=MANUAL)
-
-
 FOREIGN_THOUGHT = answer(Reasoning("?"), call("toolu_4"), route=OTHER)
-
-
 REFUSED_PICTURE = answer(call("toolu_5", [PIXEL], is_error=True), route=MANUAL)
-
 
 LOOPS = [
     pytest.param([USER], True, 0, id="no step"),

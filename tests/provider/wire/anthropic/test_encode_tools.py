@@ -23,25 +23,16 @@ from .requests import (
 
 UNION = {"anyOf": [{"type": "string"}, {"type": "null"}]}
 
-
 A = {
     "type": "object",
     "properties": {"kind": {"const": "a"}, "x": UNION},
     "required": ["kind", "x"],
 }
 
-
 B = {"type": "object", "properties": {"kind": {"const": "b"}}, "required": ["kind"]}
-
-
 BOTH_KINDS = {"anyOf": [{"const": "a"}, {"const": "b"}]}
-
-
 EITHER = {"kind": BOTH_KINDS, "x": UNION}
-
-
 OF_SELF = {"$defs": {"S": {"anyOf": [{"$ref": "#/$defs/S"}, B]}}}
-
 
 SCHEMAS = [
     pytest.param(READ.input_schema, READ.input_schema, id="an object"),
@@ -127,13 +118,8 @@ def test_schemas_have_an_object_at_their_root(schema: dict[str, Any], sent: dict
 
 
 AUTO, NONE, ANY = {"type": "auto"}, {"type": "none"}, {"type": "any"}
-
-
 NAMED = {"type": "tool", "name": "read"}
-
-
 ONE = {"disable_parallel_tool_use": True}
-
 
 CHOICES = [
     pytest.param(Settings(), {}, None, id="nothing"),

@@ -28,70 +28,38 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 
-
 PROVIDERS = {
     **catalog(),
     "minimax": Provider("minimax", "openai-chat", "https://api.minimax.io/v1", "MINIMAX_API_KEY"),
     "local": Provider("local", "openai-chat", "http://127.0.0.1:8000/v1", None),
 }
 
-
 GPT = Route("openai-chat/gpt-5.6")
-
-
 GPT_4 = Route("openai-chat/gpt-4.1")
-
-
 OPENROUTER = Route("openrouter/openai/gpt-5.6")
-
-
 SONNET = Route("openrouter/anthropic/claude-sonnet-5")
-
-
 GROQ = Route("groq/openai/gpt-oss-120b")
-
-
 CEREBRAS = Route("cerebras/gpt-oss-120b")
-
-
 MISTRAL = Route("mistral/mistral-large-latest")
-
-
 MAGISTRAL = Route("mistral/magistral-medium-latest")
-
-
 DEEPSEEK = Route("deepseek/deepseek-v4-pro")
-
-
 ZAI = Route("zai/glm-4.7")
-
-
 MOONSHOT = Route("moonshot/kimi-k2.6")
-
-
 MINIMAX = Route("minimax/MiniMax-M2.7")
-
-
 LOCAL = Route("local/qwen")
-
 
 EVERY = [
     *(GPT, GPT_4, OPENROUTER, SONNET, GROQ, CEREBRAS, MISTRAL, MAGISTRAL, DEEPSEEK),
     *(ZAI, MOONSHOT, MINIMAX, LOCAL),
 ]
 
-
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
-
-
 READ = ToolSpec("read", "Read a file.", SCHEMA)
-
 
 DETAILS = [
     {"type": "reasoning.text", "text": "Hm.", "signature": "sig", "format": "unknown", "index": 0},
     {"type": "reasoning.encrypted", "data": "e", "id": "rs_1", "index": 1},
 ]
-
 
 ID = "call12345"
 """An id of the form that every dialect takes."""
@@ -136,7 +104,6 @@ TOOL_SPELLED = {
     "function": {"name": "read", "description": "Read a file.", "parameters": SCHEMA},
 }
 
-
 ASKED: Object = {
     "max_output_tokens": 99,
     "reasoning": "medium",
@@ -146,6 +113,5 @@ ASKED: Object = {
     "parallel_tool_calls": False,
     "cache_key": "k",
 }
-
 
 DOTTED = ToolSpec("read.file", "Read a file.", SCHEMA)

@@ -20,10 +20,10 @@ from sidestep.provider.conversation import Text, ToolCall, Usage
 from sidestep.provider.failure import Stage
 from sidestep.provider.wire.openai_chat.decode import ChatDecoder
 
+from .streams import READ, Event, calls, chunk, decoder, fragment, read
+
 if TYPE_CHECKING:
     pass
-
-from .streams import READ, Event, calls, chunk, decoder, fragment, read
 
 
 def test_text_and_a_call_are_told_and_kept() -> None:
@@ -266,14 +266,11 @@ JSON = st.recursive(
     max_leaves=5,
 )
 
-
 FUNCTION = st.fixed_dictionaries({}, optional={"name": JSON, "arguments": JSON})
-
 
 FRAGMENT = st.fixed_dictionaries(
     {}, optional={"index": JSON, "id": JSON, "function": FUNCTION | JSON}
 )
-
 
 DELTA = st.fixed_dictionaries(
     {},
@@ -286,9 +283,7 @@ DELTA = st.fixed_dictionaries(
     },
 )
 
-
 CHOICE = st.fixed_dictionaries({}, optional={"delta": DELTA | JSON, "finish_reason": JSON})
-
 
 ODD = st.fixed_dictionaries(
     {},

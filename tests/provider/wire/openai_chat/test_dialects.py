@@ -14,9 +14,6 @@ from sidestep.provider.conversation import (
     Text,
 )
 
-if TYPE_CHECKING:
-    pass
-
 from .requests import (
     ASKED,
     CEREBRAS,
@@ -44,9 +41,10 @@ from .requests import (
     user,
 )
 
+if TYPE_CHECKING:
+    pass
+
 SAMPLING = {"temperature": 0.5, "top_p": 0.9}
-
-
 USAGE = {"stream_options": {"include_usage": True}}
 
 

@@ -25,9 +25,6 @@ from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE
 from sidestep.provider.wire.openai_chat.decode import ChatDecoder
 from sidestep.provider.wire.openai_chat.encode import BRIDGE, encode, headers, path
 
-if TYPE_CHECKING:
-    from sidestep.provider.delta import Delta
-
 from .requests import (
     ASKED,
     CEREBRAS,
@@ -60,8 +57,10 @@ from .requests import (
     user,
 )
 
-OTHER = Route("anthropic/claude-sonnet-5")
+if TYPE_CHECKING:
+    from sidestep.provider.delta import Delta
 
+OTHER = Route("anthropic/claude-sonnet-5")
 
 ANOTHERS = [
     pytest.param(GPT, {}, id="openai"),
@@ -198,10 +197,7 @@ def test_reasoning_that_was_read_goes_back_the_same() -> None:
 
 
 PICTURE = Image("image/png", "aGk=")
-
-
 PICTURE_SPELLED = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
-
 
 CONTENTS = [
     pytest.param(GPT, ["a", "b"], "a\n\nb", id="texts"),

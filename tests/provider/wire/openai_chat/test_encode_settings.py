@@ -12,9 +12,6 @@ from sidestep.provider.conversation import (
     ToolSpec,
 )
 
-if TYPE_CHECKING:
-    from sidestep.provider.conversation import Effort
-
 from .requests import (
     CEREBRAS,
     DEEPSEEK,
@@ -36,6 +33,9 @@ from .requests import (
     user,
 )
 
+if TYPE_CHECKING:
+    from sidestep.provider.conversation import Effort
+
 HAIKU = Route("openrouter/anthropic/claude-haiku-4.5")
 
 
@@ -47,7 +47,6 @@ def test_a_tool_without_a_description_has_none() -> None:
 
 
 CHOICE = {"anyOf": [{"properties": {"a": {"type": "array"}}}, {"properties": {"b": {}}}]}
-
 
 SCHEMAS = [
     pytest.param(GPT, {"a": {"type": "array", "items": {}}, "b": {}}, id="OpenAI"),

@@ -14,13 +14,12 @@ from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Reasoning, Text
 from sidestep.provider.wire.openai_chat.decode import ChatDecoder
 
+from .streams import READ, Event, calls, chunk, decoder, fragment, read
+
 if TYPE_CHECKING:
     pass
 
-from .streams import READ, Event, calls, chunk, decoder, fragment, read
-
 DETAIL = {"type": "reasoning.text", "index": 0, "format": "anthropic-claude-v1"}
-
 
 THOUGHTS = [
     pytest.param([chunk(reasoning="Hm"), chunk(reasoning=".")], [Reasoning("Hm.")], id="reasoning"),
@@ -83,11 +82,7 @@ def test_thinking_is_read_once(events: list[Event], parts: list[object]) -> None
 
 
 MINIMAX = Provider("minimax", "openai-chat", "https://api.minimax.io/v1", None)
-
-
 BY_ADDRESS = Provider("mine", "openai-chat", "https://api.minimaxi.com/v1", None)
-
-
 TAGGED = [chunk(role="", content="<thi"), chunk(content="nk>\nHm"), chunk(content="\n</think>\n\n")]
 
 

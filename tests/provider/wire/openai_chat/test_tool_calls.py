@@ -14,10 +14,10 @@ from sidestep import (
 )
 from sidestep.provider.conversation import ToolCall
 
+from .streams import READ, Event, calls, chunk, decoder, fragment, read
+
 if TYPE_CHECKING:
     pass
-
-from .streams import READ, Event, calls, chunk, decoder, fragment, read
 
 ASSEMBLED = [
     pytest.param(

@@ -59,16 +59,9 @@ def incomplete(reason: str | None) -> Event:
 
 
 MESSAGE = {"type": "message", "id": "msg_1"}
-
-
 THINKING = {"type": "reasoning", "id": "rs_1", "summary": []}
-
-
 CALLING = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read"}
-
-
 SAID = [added(0, **MESSAGE), text("Hi"), done(0, **MESSAGE, content=content("Hi"))]
-
 
 CALL = [
     added(1, **CALLING, arguments=""),

@@ -20,9 +20,6 @@ from sidestep import (
 from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
 from sidestep.provider.failure import Stage
 
-if TYPE_CHECKING:
-    pass
-
 from .streams import (
     CALL,
     CALLING,
@@ -42,6 +39,9 @@ from .streams import (
     text,
     thought,
 )
+
+if TYPE_CHECKING:
+    pass
 
 USAGE = {
     "input_tokens": 9,
@@ -90,7 +90,6 @@ def test_thinking_text_and_a_call_are_told_and_kept() -> None:
 
 
 REFUSED = {"type": "refusal", "refusal": "No."}
-
 
 ENDS = [
     pytest.param([], "truncated", id="nothing"),
@@ -192,7 +191,6 @@ def test_done_alone_proves_nothing() -> None:
 
 SERVER = {"code": "server_error", "message": "m"}
 
-
 BROKEN = [
     pytest.param({"type": "error", **SERVER, "param": None, "sequence_number": 3}, id="flat"),
     pytest.param({"type": "error", "error": {**SERVER, "type": "server_error"}}, id="nested"),
@@ -225,7 +223,6 @@ def test_an_event_that_is_no_answer_raises(events: list[Event], broken: Event) -
 
 
 K = FailureKind
-
 
 FAILED = [
     pytest.param("rate_limit_exceeded", "try again in 11.054s", K.RATE_LIMIT, 11.054, id="wait"),
@@ -301,9 +298,7 @@ JSON = st.recursive(
     max_leaves=5,
 )
 
-
 ENTRIES = st.lists(st.fixed_dictionaries({}, optional={"text": JSON, "refusal": JSON}))
-
 
 ITEM = st.fixed_dictionaries(
     {},
@@ -319,12 +314,10 @@ ITEM = st.fixed_dictionaries(
     },
 )
 
-
 RESPONSE = st.fixed_dictionaries(
     {},
     optional={"id": JSON, "status": JSON, "usage": JSON, "output": st.lists(ITEM) | JSON},
 )
-
 
 NAMES = st.sampled_from(
     [
@@ -341,7 +334,6 @@ NAMES = st.sampled_from(
         "created",
     ]
 )
-
 
 ODD = st.fixed_dictionaries(
     {"type": NAMES.map("response.{}".format) | JSON},

@@ -266,7 +266,6 @@ BARE_TOOL = {
     "strict": False,
 }
 
-
 UNREASONING = target(OLD)
 
 

@@ -14,9 +14,6 @@ from sidestep import (
 )
 from sidestep.provider.conversation import Reasoning, Text, ToolCall
 
-if TYPE_CHECKING:
-    pass
-
 from .streams import (
     CALL,
     CALLING,
@@ -37,6 +34,9 @@ from .streams import (
     text,
     thought,
 )
+
+if TYPE_CHECKING:
+    pass
 
 WHOLE = [
     pytest.param(
@@ -197,7 +197,6 @@ def test_items_are_what_their_own_end_says(events: list[Event], parts: list[obje
 
 
 BARE = {**CALLING, "id": "fc_2", "call_id": "call_2"}
-
 
 NEVER_CAME = [
     pytest.param([done(2, **BARE)], id="nothing of them"),
