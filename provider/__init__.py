@@ -1,1 +1,1 @@
-"""What goes over the wire, and what came back."""
+"""The provider side: requests over the wire, and what comes back."""
