@@ -3,54 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from sidestep import Route
 from sidestep.provider.conversation import (
-    Conversation,
-    Image,
     Message,
     Reasoning,
-    Settings,
     Text,
     ToolCall,
-    ToolSpec,
 )
-from sidestep.provider.handover.handover import FILLER_USER_TEXT, Handover, hand_over
-from sidestep.provider.handover.note import Note
+from sidestep.provider.handover.handover import FILLER_USER_TEXT
 from sidestep.provider.handover.tool_result import NO_IMAGE
 
-from ..conversations import ROUTES, target
+from .translations import CALL, CHAT, CLAUDE, PICTURE, answer, moved, user
 
 if TYPE_CHECKING:
     from sidestep.provider.conversation import Part
 
-CLAUDE = "anthropic/claude-opus-4-8"
 GPT = "openai/gpt-5.1"
-CHAT = "openai-chat/gpt-4o"
 GEMINI = "gemini/gemini-3-pro"
 DEEPSEEK = "deepseek/deepseek-chat"
-PICTURE = Image("image/png", "iVBORw0KGgo=")
-CALL = ToolCall("call_1", "ls", {}, "completed", "a.py")
 
 
 def system(*parts: Part | str) -> Message:
     return Message("system", [Text(p) if isinstance(p, str) else p for p in parts])
-
-
-def user(*parts: Part | str) -> Message:
-    return Message("user", [Text(p) if isinstance(p, str) else p for p in parts])
-
-
-def answer(*parts: Part | str, route: str | None = None) -> Message:
-    told: list[Part] = [Text(p) if isinstance(p, str) else p for p in parts]
-    return Message("assistant", told, None if route is None else Route(route))
-
-
-def moved(to: str, *history: Message, tools: tuple[ToolSpec, ...] = (), **asked: Any) -> Handover:
-    return hand_over(Conversation([*history], tools, Settings(**asked)), target(to))
 
 
 @dataclass(frozen=True)
@@ -289,6 +266,7 @@ TORN = Reasoning("T", complete=False)
 SAYS = Text("Hi.", item_id="msg_1")
 CALLS = ToolCall("call_1", "ls", {}, "completed", "", item_id="fc_1")
 FOLLOWS = "nothing follows it, without which it is refused"
+
 ITEMS = [
     pytest.param([ITEM, SAYS, CALLS], GPT, ["rs_1", "msg_1", "fc_1"], id="all kept"),
     pytest.param([SAYS, CALLS], GPT, [None, None], id="no reasoning"),
@@ -377,76 +355,3 @@ def test_a_signature_without_its_issuer_does_not_hold_up_an_empty_text() -> None
     handover = moved(GEMINI, user("Hi."), answer(Text("", signature="c2ln"), "A"), user("Bye."))
 
     assert handover.messages[1] == answer("A")
-
-
-# Tools.
-
-LS, GREP = ToolSpec("ls", "List."), ToolSpec("grep")
-
-
-def test_a_tool_that_was_called_is_declared_where_it_must_be_and_not_called_again() -> None:
-    history = [user("Hi."), answer(CALL)]
-
-    ours = moved(CLAUDE, *history, tool_choice="required")
-    others = moved(CHAT, *history, tool_choice="required")
-
-    assert ours.tools == [ToolSpec("ls")]
-    assert ours.settings.tool_choice == "none"
-    assert ours.notes == [Note("made", "tool 'ls'", "tools were called, and some must be declared")]
-    assert (others.tools, others.settings.tool_choice) == ([], "required")
-
-
-def test_a_tool_that_was_called_does_not_change_those_that_are_declared() -> None:
-    """One more would void the cached prompt, and the signatures of a Claude that binds them."""
-    handover = moved(CLAUDE, user("Hi."), answer(CALL), tools=(GREP,), tool_choice="required")
-
-    assert (handover.tools, handover.notes) == ([GREP], [])
-    assert handover.settings.tool_choice == "required"
-
-
-def test_of_tools_with_one_name_the_last_is_declared() -> None:
-    handover = moved(CHAT, user("Hi."), tools=(ToolSpec("ls"), GREP, LS))
-
-    assert handover.tools == [LS, GREP]
-    assert [str(note) for note in handover.notes] == [
-        "dropped a tool: another of the same name comes after it"
-    ]
-
-
-def test_a_name_that_cannot_be_spelled_is_changed_wherever_it_stands() -> None:
-    call = ToolCall("call_1", "read.file", {}, output="")
-    history = [user("Hi."), answer(call, ToolCall("call_2", "read file", {}, output=""))]
-
-    handover = moved(CLAUDE, *history, tools=(ToolSpec("read.file"), ToolSpec("read_file")))
-
-    declared = [tool.name for tool in handover.tools]
-    called = [part.name for part in handover.messages[1].parts if isinstance(part, ToolCall)]
-    assert declared[1] == "read_file"
-    assert called[0] == declared[0]
-    assert set(called) | set(declared) == {"read_file", *handover.renamed}
-    assert set(handover.renamed.values()) == {"read.file", "read file"}
-    assert "so it may stand here" in str(handover.notes[0])
-
-
-def test_an_id_that_is_rewritten_is_noted() -> None:
-    handover = moved("mistral/codestral", user("Hi."), answer(CALL))
-
-    (call,) = [part for part in handover.messages[1].parts if isinstance(part, ToolCall)]
-    assert [str(note) for note in handover.notes] == [
-        f"changed id 'call_1' to {call.id!r} of messages[1].parts[0]: ids have another form here"
-    ]
-
-
-@pytest.mark.parametrize("to", ROUTES)
-def test_pictures_of_a_result_follow_it_before_anyone_speaks(to: str) -> None:
-    looked = ToolCall("call_1", "look", {}, "completed", [Text("See:"), PICTURE])
-
-    handover = moved(to, user("Hi."), answer(looked, CALL), user("Well?"))
-
-    takes = target(to)
-    said = [message for message in handover.messages if message.role == "user"]
-    is_moved = takes.takes_images and not takes.images_in_results
-    assert len(said) == (3 if is_moved else 2)
-    assert handover.messages[-1] == user("Well?")
-    if is_moved:
-        assert handover.messages[2] == user("[Images from the result of look:]", PICTURE)

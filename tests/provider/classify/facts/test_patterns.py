@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.provider.classify.fact_tables import tables_of
@@ -14,6 +14,9 @@ from sidestep.provider.fact import PREFIX, Fact
 
 if TYPE_CHECKING:
     pass
+
+
+from ....property import examples
 
 
 def every_fact() -> list[Fact]:
@@ -25,7 +28,7 @@ def every_fact() -> list[Fact]:
 
 
 @given(st.text(alphabet="aA1.,:;`'[]{}() \n-_<>", max_size=3_000))
-@settings(max_examples=20)
+@examples(20)
 def test_no_pattern_fits_noise_or_takes_long(noise: str) -> None:
     for fact in every_fact():
         if fact.text is not None:

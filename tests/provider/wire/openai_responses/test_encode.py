@@ -1,16 +1,15 @@
+""""""
+
 from __future__ import annotations
 
-import copy
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from sidestep import Route
-from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import (
-    Conversation,
     Image,
     Message,
     Part,
@@ -18,42 +17,16 @@ from sidestep.provider.conversation import (
     Settings,
     Text,
     ToolCall,
-    ToolSpec,
 )
-from sidestep.provider.handover.handover import Handover, hand_over
-from sidestep.provider.handover.target import Target
-from sidestep.provider.handover.target_facts import target_of
+from sidestep.provider.handover.handover import Handover
 from sidestep.provider.json_value import write_json
 from sidestep.provider.wire.openai_responses.encode import encode, headers, path
 
-GPT = Route("openai/gpt-5.6")
-OLD = Route("openai/gpt-4.1")
-CLAUDE = Route("anthropic/claude-sonnet-5")
+from .requests import GO, GO_ITEM, GPT, READ, request, target
 
-NOTHING = Settings()
+CLAUDE = Route("anthropic/claude-sonnet-5")
 PIXEL = Image("image/png", "aGk=")
 URL = {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,aGk="}
-GO = Message("user", [Text("Go.")])
-GO_ITEM = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go."}]}
-
-
-def target(route: Route = GPT, **changes: Any) -> Target:
-    base_url = "https://api.openai.com/v1"
-    provider = Provider(route.provider, "openai-responses", base_url, "OPENAI_API_KEY")
-    return replace(target_of(provider, route), **changes)
-
-
-def request(
-    *messages: Message,
-    tools: list[ToolSpec] | None = None,
-    settings: Settings = NOTHING,
-    to: Target | None = None,
-) -> dict[str, Any]:
-    conversation = Conversation([*messages], tools or [], settings)
-    before = copy.deepcopy(conversation)
-    body = encode(hand_over(conversation, to or target()))
-    assert conversation == before
-    return body
 
 
 def user(*parts: Part) -> Message:
@@ -86,6 +59,7 @@ class Input:
 
 
 THOUGHT = Reasoning("Hm.", encrypted="gAAA", item_id="rs_1")
+
 THOUGHT_ITEM = {
     "type": "reasoning",
     "id": "rs_1",
@@ -249,128 +223,6 @@ def test_instructions_stand_before_everything() -> None:
 
     assert body["instructions"] == "You code.\n\nBe brief."
     assert body["input"] == [GO_ITEM]
-
-
-READ = ToolSpec("read", "Read a file.", {"type": "object", "properties": {"path": {}}})
-READ_TOOL = {
-    "type": "function",
-    "name": "read",
-    "description": "Read a file.",
-    "parameters": {"type": "object", "properties": {"path": {}}},
-    "strict": False,
-}
-BARE_TOOL = {
-    "type": "function",
-    "name": "ls",
-    "parameters": {"type": "object", "properties": {}},
-    "strict": False,
-}
-
-UNREASONING = target(OLD)
-
-
-@dataclass
-class Asked:
-    """What settings add to a request."""
-
-    id: str
-    settings: Settings
-    fields: dict[str, Any]
-    tools: list[ToolSpec] = field(default_factory=list)
-    to: Target = UNREASONING
-
-
-THINKS = {"include": ["reasoning.encrypted_content"]}
-SETTINGS = [
-    Asked("nothing", Settings(), {}),
-    Asked("tools", Settings(), {"tools": [READ_TOOL, BARE_TOOL]}, [READ, ToolSpec("ls")]),
-    Asked(
-        "a tool that must be called",
-        Settings(tool_choice="required", parallel_tool_calls=False),
-        {"tools": [READ_TOOL], "tool_choice": "required", "parallel_tool_calls": False},
-        [READ],
-    ),
-    Asked(
-        "the name of a tool, as it is called there",
-        Settings(tool_choice="fs.ls"),
-        {
-            "tools": [{**BARE_TOOL, "name": "fs_ls"}],
-            "tool_choice": {"type": "function", "name": "fs_ls"},
-        },
-        [ToolSpec("fs.ls")],
-    ),
-    Asked(
-        "a tool that no one may be made to call",
-        Settings(tool_choice="read"),
-        {"tools": [READ_TOOL], "tool_choice": "auto"},
-        [READ],
-        target(OLD, can_force_tool=False),
-    ),
-    Asked("a choice without tools", Settings(tool_choice="required", parallel_tool_calls=True), {}),
-    Asked("a limit", Settings(max_output_tokens=4096), {"max_output_tokens": 4096}),
-    Asked(
-        "a limit above the model's",
-        Settings(max_output_tokens=64_000),
-        {"max_output_tokens": 32_768},
-        to=target(OLD, max_answer_tokens=32_768),
-    ),
-    Asked("a limit below the API's", Settings(max_output_tokens=1), {"max_output_tokens": 16}),
-    Asked(
-        "sampling",
-        Settings(temperature=0.0, top_p=0.5),
-        {"temperature": 0.0, "top_p": 0.5},
-    ),
-    Asked("sampling of one that reasons", Settings(temperature=0.0), THINKS, to=target()),
-    Asked(
-        "an effort",
-        Settings(reasoning="high"),
-        {**THINKS, "reasoning": {"effort": "high", "summary": "auto"}},
-        to=target(),
-    ),
-    Asked(
-        "an effort that the model does not take",
-        Settings(reasoning="max"),
-        {**THINKS, "reasoning": {"effort": "high", "summary": "auto"}},
-        to=target(Route("openai/o3")),
-    ),
-    Asked(
-        "no thinking",
-        Settings(reasoning="none"),
-        {**THINKS, "reasoning": {"effort": "none"}},
-        to=target(),
-    ),
-    Asked("an effort of one that does not reason", Settings(reasoning="high"), {}),
-    Asked("a cache key", Settings(cache_key="s1"), {"prompt_cache_key": "s1"}),
-    Asked(
-        "a cache key for another vendor",
-        Settings(cache_key="s1"),
-        {},
-        to=target(OLD, takes_cache_key=False),
-    ),
-    Asked(
-        "what is left out",
-        Settings(temperature=1.0, reasoning="low", max_output_tokens=99, tool_choice="auto"),
-        {"tools": [READ_TOOL], "max_output_tokens": 99},
-        [READ],
-        target(
-            takes_sampling=True,
-            unsupported_parameters=frozenset(
-                {"temperature", "reasoning", "include", "tool_choice"}
-            ),
-        ),
-    ),
-]
-
-
-@pytest.mark.parametrize("case", SETTINGS, ids=lambda case: case.id)
-def test_settings_become_parameters(case: Asked) -> None:
-    assert request(GO, tools=case.tools, settings=case.settings, to=case.to) == {
-        "model": case.to.route.model,
-        "stream": True,
-        "store": False,
-        "input": [GO_ITEM],
-        **case.fields,
-    }
 
 
 @pytest.mark.parametrize(
