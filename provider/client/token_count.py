@@ -8,7 +8,6 @@ packages, read on 2026-11-30.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ import anyio
 from ..catalog.vendor import vendor_of
 from ..classify.exception import classify_exception
 from ..json_value import read_json, write_body
+from ..log import logger
 from .error_response import read_body
 from .http_request import build_request
 from .response_body import Body
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 _SECONDS = 5.0
 """Seconds for a count, because an estimate is always there."""
-
-_logger = logging.getLogger("sidestep")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ async def count_tokens(
             return await _ask(http, question, secret=secret)
         except Exception as error:  # noqa: BLE001 - the count is optional
             why = _reason(error)
-    _logger.info("%s did not count its tokens: %s", rendering.route, why)
+    logger.info("%s did not count its tokens: %s", rendering.route, why)
     return None
 
 

@@ -19,7 +19,7 @@ from ...provider.recording.recorded_answer import Outcome, Recorded, read
 from ...provider.route import Route
 from ...provider.secret import redact_keys, redact_shapes
 from ...provider.wire.registry import decoder_of
-from ..event import failure_to_json
+from ..event_json import failure_to_json
 from ..step.decision import Retry, StepState, Stop, Swap, decide
 from ..step.middleware import Sidestep
 from .exit_code import ExitCode

@@ -29,8 +29,8 @@ from ..event import (
     ToolRunStarted,
     TurnEnded,
     Waiting,
-    to_json,
 )
+from ..event_json import to_json
 from ..skip_reason import TEMPORARY_REASONS, without_numbers
 from .terminal import printable
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, SupportsFloat
 
 from ...provider.conversation import Usage
+from ...provider.log import logger
 from ..argument import number, shown
 from ..callback import log_callback_error
 from .account import Account, Amount
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ...provider.route import Route
     from ..clock import Clock
     from .price import Price
-
-_logger = logging.getLogger("sidestep")
 
 
 class Ledger:
@@ -152,7 +150,7 @@ class Ledger:
         if not self._has_logged_price:
             self._has_logged_price = True
             is_number = isinstance(returned, SupportsFloat)
-            _logger.error(
+            logger.error(
                 "`price` returned %s for %s, which counts as no price: return US dollars, a finite "
                 "number of 0 or more, or None if it is not known",
                 shown(returned) if is_number else f"a {type(returned).__name__}", route,

@@ -16,8 +16,8 @@ from ..event import (
     ToolCallStarted,
     ToolRunEnded,
     TurnEnded,
-    to_json,
 )
+from ..event_json import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...provider.catalog.catalog import catalog
 from ...provider.catalog.provider import Provider
 from ...provider.error import ConfigError
+from ...provider.log import logger
 from ...provider.route import Route
 from .chain_entry import entry_at
 from .config import FallbackConfig
 from .limits import Limits, limits_of
 from .load import providers_of
+from .misspelt_key import misspelt_key
 from .needs import Needs
 from .plan import Plan, RouteOptions
 from .retry import RetryPolicy
-
-_logger = logging.getLogger("sidestep")
 
 _MOST_OPTIONS = 1_024
 """How many route options of steps without needs are cached; an agent asks for few."""
@@ -45,6 +44,7 @@ class ActivePlan:
     providers: Mapping[str, Provider]
     environ: Mapping[str, str]
     _options: dict[str, RouteOptions] = field(default_factory=dict, repr=False, compare=False)
+    _looked_up: set[Route] = field(default_factory=set, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -90,12 +90,15 @@ class ActivePlan:
         if plan is None:
             return self._without_plan(asked, needs)
         if needs is not None or (pinned is not None and plan.chains):
-            return plan.options_for(asked, needs, pinned=pinned if plan.chains else None)
-        options = self._options.get(asked)
-        if options is None:
-            options = plan.options_for(asked)
-            self._cache(asked, options)
-        return options
+            options = plan.options_for(asked, needs, pinned=pinned if plan.chains else None)
+            self._log_misspelt_key(plan, options.requested)
+            return options
+        cached = self._options.get(asked)
+        if cached is None:
+            cached = plan.options_for(asked)
+            self._log_misspelt_key(plan, cached.requested)
+            self._cache(asked, cached)
+        return cached
 
     def _without_plan(self, asked: str, needs: Needs | None) -> RouteOptions:
         """Return the options of a step that cannot swap; its boundary is checked all the same."""
@@ -110,6 +113,16 @@ class ActivePlan:
             self._cache(asked, options)
         return options
 
+    def _log_misspelt_key(self, plan: Plan, requested: Route) -> None:
+        """Log once if the map has an entry that is spelled almost like *requested*."""
+        siblings = plan.config.fallback_models_by_model
+        if plan.chains or requested in siblings or requested in self._looked_up:
+            return
+        if len(self._looked_up) < _MOST_OPTIONS:
+            self._looked_up.add(requested)
+            if (warning := misspelt_key(requested, siblings)) is not None:
+                logger.warning("fallback configuration: %s", warning)
+
     def _cache(self, asked: str, options: RouteOptions) -> None:
         if len(self._options) < _MOST_OPTIONS:
             self._options[asked] = options
@@ -121,6 +134,6 @@ def _configured_providers(plan: Plan | None) -> Mapping[str, Provider]:
     try:
         providers = catalog(plan.config.providers)
     except ConfigError as error:
-        _logger.warning("%s; its provider settings are not used", error)
+        logger.warning("%s; its provider settings are not used", error)
         return plan.providers
     return {name: providers[name] for name in plan.config.providers} | dict(plan.providers)

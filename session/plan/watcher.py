@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...provider.error import ConfigError
+from ...provider.log import logger
 from .load import plan_from
 from .plan import Plan
 from .source import (
@@ -25,8 +25,6 @@ _SETTLED_AFTER = 2.0
 """Seconds after a write in which another write may leave the same time on the file."""
 
 _FIRST_NUMBERED = ("MODEL_BASE_URL", "MODEL_FALLBACK_1_BASE_URL")
-
-_logger = logging.getLogger("sidestep")
 
 
 class PlanWatcher:
@@ -96,7 +94,7 @@ class PlanWatcher:
         except ConfigError as error:
             return self._replace(seen, None, error=f"{source.name}: {error}")
         if conflicts:
-            _logger.error("more than one configuration is set: %s", conflicts)
+            logger.error("more than one configuration is set: %s", conflicts)
         return self._replace(seen, plan)
 
     def _replace(self, seen: object, plan: Plan | None, error: str = "") -> bool:
@@ -105,9 +103,9 @@ class PlanWatcher:
             return False
         self._seen, self.plan = seen, plan
         if error:
-            _logger.error("the fallback configuration is ignored: %s", error)
+            logger.error("the fallback configuration is ignored: %s", error)
         for warning in plan.warnings if plan else ():
-            _logger.warning("fallback configuration: %s", warning)
+            logger.warning("fallback configuration: %s", warning)
         return True
 
 

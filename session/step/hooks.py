@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 import anyio
 
+from ...provider.log import logger
 from ..callback import log_callback_error
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 _COUNT_TIMEOUT = 5.0
 """Seconds that a count may take; after that the estimate is used."""
 _MAX_TOKENS = 1_000_000_000
-
-_logger = logging.getLogger("sidestep")
 
 
 class Hooks:
@@ -59,7 +57,7 @@ class Hooks:
                 return None
             if count is None or (type(count) is int and 0 <= count <= _MAX_TOKENS):
                 return count
-            _logger.error("`count` returned no number of tokens for %s, but %.80r", route, count)
+            logger.error("`count` returned no number of tokens for %s, but %.80r", route, count)
         return None
 
     def ask_repair(self, failure: Failure, route: Route) -> str | None:

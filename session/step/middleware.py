@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import random
 import time
@@ -37,8 +36,6 @@ from .hooks import NO_HOOKS, Hooks
 from .move_policy import MoveHistory
 from .route_walk import choose_start
 from .step import Step
-
-_logger = logging.getLogger("sidestep")
 
 Classify = Callable[[Exception], Failure | FailureKind | None]
 

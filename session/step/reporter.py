@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Literal
 
+from ...provider.log import logger
 from ..event import (
     AttemptFailed,
     AttemptStarted,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from .decision import Repair, Retry
     from .step import Step
 
-_logger = logging.getLogger("sidestep")
 
 Verdict = Literal["healthy", "degraded", "none"]
 
@@ -87,7 +86,7 @@ class StepReporter:
 
     def retrying(self, step: Step, route: Route, retry: Retry, failure: Failure) -> None:
         """Report that the same route is asked again after a wait."""
-        _logger.info(
+        logger.info(
             "retrying route=%s reason=%s status=%s wait=%.1fs retry=%d/%d",
             route, failure.kind, failure.status, retry.wait, step.retries, step.limits.retries,
         )  # fmt: skip
@@ -96,7 +95,7 @@ class StepReporter:
 
     def repaired(self, step: Step, route: Route, repair: Repair, failure: Failure) -> None:
         """Report that the same route is asked again at once, with a changed request."""
-        _logger.info(
+        logger.info(
             "repaired route=%s reason=%s status=%s change=%r",
             route, failure.kind, failure.status, repair.what,
         )  # fmt: skip
@@ -106,7 +105,7 @@ class StepReporter:
     def swapped(self, step: Step, from_route: Route, route: Route, failure: Failure) -> None:
         """Report that the step continues on another route."""
         swaps, max_swaps = step.swaps, step.limits.swaps
-        _logger.warning(
+        logger.warning(
             "[model-fallback] switched model from=%s to=%s reason=%s status=%s swaps=%d/%d",
             from_route, route, failure.kind, failure.status, swaps, max_swaps,
         )  # fmt: skip
@@ -114,7 +113,7 @@ class StepReporter:
 
     def degraded(self, route: Route, seconds: float, failure: Failure) -> None:
         """Report that *route* is degraded for *seconds*."""
-        _logger.info("degraded route=%s reason=%s for=%.0fs", route, failure.kind, seconds)
+        logger.info("degraded route=%s reason=%s for=%.0fs", route, failure.kind, seconds)
         self._emit(RouteDegraded(self._number, route, seconds, failure))
 
     def _emit(self, event: EngineEvent) -> None:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from ...provider.error import ProviderError
 from ...provider.failure import FailureKind
 from ...provider.secret import redact_shapes
+from ..equal_runs import equal_runs
 from ..error import ContextOverflow, FallbackExhausted, FallbackUnsafe, StreamInterrupted
 from ..skip_reason import TEMPORARY_REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from .attempt import Attempt
     from .decision import Stop
@@ -96,23 +97,12 @@ def summarize_attempts(attempts: Sequence[Attempt], why: str, degraded: Degraded
     return summary
 
 
-def _failures(attempts: Iterable[Attempt]) -> Iterable[str]:
-    """Return a text for each row of equal failures, as "1-4. a/b server_error 503: ..."."""
-    text = ""
-    first = last = 0
-    for attempt in attempts:
-        failed = f"{attempt.route} {attempt.failure}"
-        if failed != text and text:
-            yield _numbered(first, last, text)
-        if failed != text:
-            text, first = failed, attempt.number
-        last = attempt.number
-    if text:
-        yield _numbered(first, last, text)
-
-
-def _numbered(first: int, last: int, text: str) -> str:
-    return f"{first}. {text}" if first == last else f"{first}-{last}. {text}"
+def _failures(attempts: Sequence[Attempt]) -> Iterator[str]:
+    """Return a text for each run of equal failures, as "1-4. a/b server_error 503: ..."."""
+    for run in equal_runs(attempts, key=lambda each: f"{each.route} {each.failure}"):
+        first, last = run[0].number, run[-1].number
+        numbers = f"{first}" if first == last else f"{first}-{last}"
+        yield f"{numbers}. {run[0].route} {run[0].failure}"
 
 
 def describe(error: BaseException) -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sidestep.session.command.main import main
+from ...command import run_command
 
 FILES = Path(__file__).parents[3] / "fixtures" / "conversations"
 TWO_FILES = str(FILES / "two_files.json")
@@ -29,18 +27,12 @@ Render = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def render(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+def render() -> Render:
     """Return a function from words to the exit status, and what went to stdout and stderr."""
-    for name in ("SIDESTEP_PROVIDERS", "SIDESTEP_FALLBACK_CONFIG"):
-        monkeypatch.delenv(name, raising=False)
 
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["sidestep", "render", *words])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        code = ended.value.code
-        return (code if isinstance(code, int) else 0), out, err
+    def run(*words: str, given: str | None = "") -> tuple[int, str, str]:
+        ran = run_command("render", *words, given=given)
+        return ran.returncode, ran.stdout, ran.stderr
 
     return run
 
@@ -77,11 +69,10 @@ def test_the_body_alone_is_shown_unless_more_is_asked_for(render: Render) -> Non
     assert err == ""
 
 
-def test_stdin_is_read_as_a_file_is(render: Render, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stdin_is_read_as_a_file_is(render: Render) -> None:
     text = Path(TWO_FILES).read_text("utf-8")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
-    assert render("-", "--to", CLAUDE) == render(TWO_FILES, "--to", CLAUDE)
+    assert render("-", "--to", CLAUDE, given=text) == render(TWO_FILES, "--to", CLAUDE)
 
 
 EXPLAINED = [

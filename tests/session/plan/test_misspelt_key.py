@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidestep import Route
+from sidestep import FallbackConfig, Needs, Route, Sidestep
 from sidestep.session.plan.misspelt_key import misspelt_key
 
 
@@ -37,3 +37,19 @@ def test_a_route_that_has_an_entry_of_its_own_is_near_to_nothing() -> None:
     keys = [Route("zai/glm-4-6"), Route("zai/glm-4.6")]
 
     assert misspelt_key(Route("zai/glm-4.6"), keys) is None
+
+
+@pytest.mark.parametrize("needs", [None, Needs(boundary="eu")], ids=["no needs", "needs"])
+def test_a_near_key_is_logged_once_by_the_steps_that_ask_for_the_route(
+    needs: Needs | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = FallbackConfig.model_validate(
+        {"fallbackModelsByModel": {"zai/glm-4-6": "openai/gpt-5.6"}}
+    )
+    middleware = Sidestep(config)
+
+    for route in ("zai/glm-4.6", "zai/glm-4.6", "zai/glm-4-6", "openai/gpt-5.6"):
+        middleware.step(route, needs=needs)
+
+    (record,) = caplog.records
+    assert "C023: 'zai/glm-4.6' has no entry in `fallbackModelsByModel`" in record.getMessage()

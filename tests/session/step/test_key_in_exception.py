@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sidestep import Event, FallbackConfig, FallbackExhausted, MemoryStore, Route, Sidestep
-from sidestep.session.event import to_json
+from sidestep.session.event_json import to_json
 
 from ...virtual import VirtualClock
 from ..turn.outage import A, Outage
