@@ -41,7 +41,7 @@ class Fact:
         text: Pattern that the message must begin with, in any case; None: the message does not
             matter. If it has the groups ``limit`` and ``asked``, the number in the second must be
             larger.
-        is_capacity: It means that the provider has no capacity for this model.
+        lacks_capacity: It means that the provider has no capacity for this model.
         is_own: It comes from the configuration.
     """
 
@@ -49,7 +49,7 @@ class Fact:
     exact: Mapping[str, frozenset[str]]
     patterns: Mapping[str, str] = field(default_factory=dict)
     text: str | None = None
-    is_capacity: bool = False
+    lacks_capacity: bool = False
     is_own: bool = False
 
     def matches(self, report: ErrorWords) -> bool:
@@ -89,12 +89,12 @@ def fact(
     *,
     text: str | None = None,
     seen: Mapping[str, str] | None = None,
-    is_capacity: bool = False,
+    lacks_capacity: bool = False,
     **given: str,
 ) -> Fact:
     """Return a fact; *given* has for each name its words, separated by spaces."""
     words = {name: frozenset(value.split()) for name, value in given.items()}
-    return Fact(kind, words, seen or {}, text, is_capacity)
+    return Fact(kind, words, seen or {}, text, lacks_capacity)
 
 
 def facts(kind: FailureKind, *texts: str, **given: str) -> tuple[Fact, ...]:

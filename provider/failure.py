@@ -62,7 +62,7 @@ class Failure:
         stage: How far the attempt had come.
         route: The route that failed.
         request_id: The provider's id of the request, which its support asks for.
-        is_capacity: The provider has no capacity for this model, so that another route is faster
+        lacks_capacity: The provider has no capacity for this model, so that another route is faster
             than waiting.
         should_retry: Whether the provider itself advises a retry; None: it does not say.
         because: What decided on the kind, in words: a type, a code, a status; empty: the message
@@ -81,7 +81,7 @@ class Failure:
     stage: Stage = Stage.RESPONSE
     route: Route | None = None
     request_id: str | None = None
-    is_capacity: bool = False
+    lacks_capacity: bool = False
     should_retry: bool | None = None
     because: str = ""
     cure: Cure | None = None

@@ -15,7 +15,7 @@ from ..json_value import mapping
 from ..secret import redact_shapes
 from .fact_lookup import facts_in_order, kind_of_status, own_facts
 from .fact_tables import tables_of, tables_of_upstream
-from .report import read_body, read_reports
+from .report import parse_body, read_reports
 from .retry_after import read_wait
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def classify_response(
             of the configuration, and an address by which an unknown provider is looked up.
         now: Epoch seconds; an HTTP date is counted from it if the response has no ``date``.
     """
-    value, form = read_body(body[:BODY_LIMIT])
+    value, form = parse_body(body[:BODY_LIMIT])
     is_success = 200 <= status < 300
     reports = read_reports(value, form=form, headers=headers)
     failure = _classify(
@@ -157,7 +157,7 @@ def _classify(
         reset_at=reset_at,
         stage=stage,
         request_id=next((report.request_id for report in reports if report.request_id), None),
-        is_capacity=_is_capacity(decided, status, wait),
+        lacks_capacity=_is_capacity(decided, status, wait),
         should_retry=_should_retry(headers),
         because=_because(decided, status, reason),
         cure=_cure(kind, readings),
@@ -168,8 +168,8 @@ def _is_capacity(
     decided: tuple[Fact, Report] | None, status: int | None, wait: float | None
 ) -> bool:
     """True if waiting is of no use; but it is for a 402 that says how long to wait."""
-    is_capacity = decided is not None and decided[0].is_capacity
-    return is_capacity and not (status == 402 and wait is not None)
+    lacks_capacity = decided is not None and decided[0].lacks_capacity
+    return lacks_capacity and not (status == 402 and wait is not None)
 
 
 def _with_tables(reports: Sequence[Report], provider: Provider | str, wire: Wire) -> list[Reading]:

@@ -73,7 +73,7 @@ class Report:
         return replace(self, words={**self.words, name: (*self.words.get(name, ()), word)})
 
 
-def read_body(body: bytes) -> tuple[object, str]:
+def parse_body(body: bytes) -> tuple[object, str]:
     """Return the JSON in *body* and the body's form, whatever its content type is.
 
     The form is ``json``, ``html``, ``text``, ``binary`` or ``empty``. JSON that was cut is read as
@@ -88,7 +88,7 @@ def read_body(body: bytes) -> tuple[object, str]:
         pass
     if body.startswith((b"data:", b"event:", b":")):
         lines = (line for line in body.splitlines() if line.startswith(b"data:"))
-        return read_body(next(lines, b"").removeprefix(b"data:"))
+        return parse_body(next(lines, b"").removeprefix(b"data:"))
     if body.startswith((b"{", b"[")):
         try:
             return from_json(body, allow_partial="trailing-strings"), "json"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from ...provider.classify.report import read_body
+from ...provider.classify.report import parse_body
 from ...provider.classify.time_text import seconds_until
 from ...provider.conversation import Reasoning, ToolCall
 from ...provider.conversation import Text as TextPart
@@ -126,7 +126,7 @@ def _fact(outcome: Outcome, recorded: Recorded, decoder: Decoder) -> str:
     if failure.kind is not FailureKind.TRUNCATED and decoder.stop is not None:
         return f"the reason for the end, {decoder.stop!r}"
     if not outcome.events:
-        return f"no event, but {_PLACES[read_body(recorded.body)[1]]}"
+        return f"no event, but {_PLACES[parse_body(recorded.body)[1]]}"
     end = "the end of the body" if recorded.is_clean else "a broken connection"
     return f"{end} before the terminal marker, events read: {outcome.events}"
 
@@ -174,14 +174,14 @@ def _sibling(plan: Plan | None, route: Route | None) -> tuple[Route | None, str 
 def _decided(failure: Failure, middleware: Sidestep, sibling: Route | None) -> dict[str, Any]:
     config, limits = middleware.config, middleware.limits
     first = StepState(
-        backoff=middleware.policy.first,
+        backoff=middleware.policy.first_wait,
         sibling=sibling,
         sibling_is_healthy=True,
         resets_in=seconds_until(failure.reset_at),
     )
     at_first = decide(failure, first, limits)
     is_again = isinstance(decide(failure, replace(first, retries=1), limits), Retry)
-    retries = limits.retries if is_again else int(isinstance(at_first, Retry))
+    retries = limits.max_retries if is_again else int(isinstance(at_first, Retry))
     at_last = decide(failure, replace(first, retries=retries), limits)
     cooldown = _cooldown(at_last, config)
     repair = None if failure.cure is None else str(failure.cure)

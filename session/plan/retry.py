@@ -14,8 +14,8 @@ class RetryPolicy:
     Args:
         retries: Further attempts after the first; a configuration's
             ``maxUpstreamRetryAttempts`` replaces it.
-        first: Seconds before the first retry.
-        longest: Cap on a computed wait, in seconds, before jitter.
+        first_wait: Seconds before the first retry.
+        max_backoff: Cap on a computed wait, in seconds, before jitter.
         jitter: Random share that is added to a wait; 0.25 adds up to a quarter.
         max_wait: Longest wait that a provider may ask for, in seconds; if it asks for more, there
             is no retry. A configuration's ``maxWaitSeconds`` replaces it.
@@ -25,13 +25,13 @@ class RetryPolicy:
     """
 
     retries: int = 5
-    first: float = 2.0
-    longest: float = 30.0
+    first_wait: float = 2.0
+    max_backoff: float = 30.0
     jitter: float = 0.25
     max_wait: float = 60.0
 
     def __post_init__(self) -> None:
-        for name in ("retries", "first", "longest", "jitter", "max_wait"):
+        for name in ("retries", "first_wait", "max_backoff", "jitter", "max_wait"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"`{name}` must be a finite number of 0 or more, got {value!r}")
@@ -39,5 +39,5 @@ class RetryPolicy:
     def backoff(self, retry: int, rng: Random) -> float:
         """Return the seconds to wait before *retry*, counted from 1."""
         # 2**62 s outlasts any cap; a larger exponent would overflow a float.
-        wait = min(self.first * 2.0 ** min(retry - 1, 62), self.longest)
+        wait = min(self.first_wait * 2.0 ** min(retry - 1, 62), self.max_backoff)
         return wait * (1.0 + self.jitter * rng.random())

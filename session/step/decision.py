@@ -108,7 +108,7 @@ class _Rule:
 
 
 _TRANSIENT = _Rule(_When.ALWAYS, _When.LISTED, _When.LISTED)
-_REFUSED = _Rule(_When.NEVER, _When.LISTED, _When.SWAPPED)
+_MISCONFIGURED = _Rule(_When.NEVER, _When.LISTED, _When.SWAPPED)
 _NEUTRAL = _Rule(_When.NEVER, _When.NEVER, _When.NEVER)
 
 _RULES = {
@@ -120,8 +120,8 @@ _RULES = {
     FailureKind.RATE_LIMIT: _Rule(_When.ALWAYS, _When.LISTED, _When.ALWAYS),
     FailureKind.NETWORK: _Rule(_When.ALWAYS, _When.ALWAYS, _When.ALWAYS),
     FailureKind.QUOTA: _Rule(_When.NEVER, _When.LISTED, _When.ALWAYS),
-    FailureKind.AUTH: _REFUSED,
-    FailureKind.NOT_FOUND: _REFUSED,
+    FailureKind.AUTH: _MISCONFIGURED,
+    FailureKind.NOT_FOUND: _MISCONFIGURED,
     FailureKind.TOOL_CALL_MALFORMED: _Rule(_When.ONCE, _When.LISTED, _When.NEVER),
     FailureKind.REQUEST_TOO_LARGE: _Rule(_When.NEVER, _When.ALWAYS, _When.NEVER),
     FailureKind.HISTORY_REJECTED: _Rule(_When.NEVER, _When.ALWAYS, _When.NEVER, may_repair=True),
@@ -145,19 +145,19 @@ def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
     if rule.may_repair and state.repair is not None:
         return Repair(what=state.repair)
     is_listed = _is_listed(failure, rule, limits)
-    may_swap = limits.swaps > 0 and (rule.swap is _When.ALWAYS or is_listed)
-    has_swaps = may_swap and state.swaps < limits.swaps
+    may_swap = limits.max_swaps > 0 and (rule.swap is _When.ALWAYS or is_listed)
+    has_swaps = may_swap and state.swaps < limits.max_swaps
     sibling = state.sibling if has_swaps else None
-    degrades = limits.swaps > 0 and _applies(rule.degrade, is_listed, sibling is not None)
+    degrades = limits.max_swaps > 0 and _applies(rule.degrade, is_listed, sibling is not None)
     is_better_elsewhere = (
         sibling is not None
         and state.sibling_is_healthy
-        and (failure.is_unreachable or failure.is_capacity or (state.is_probe and degrades))
+        and (failure.is_unreachable or failure.lacks_capacity or (state.is_probe and degrades))
     )
     if not is_better_elsewhere and _may_retry(failure, rule, state, limits):
         backoff = min(state.backoff, limits.max_wait)
-        return Retry(wait=max(backoff, _hint(failure, state)))
-    cooldown = _hint(failure, state) if degrades else None
+        return Retry(wait=max(backoff, _asked_wait(failure, state)))
+    cooldown = _asked_wait(failure, state) if degrades else None
     if sibling is not None:
         return Swap(sibling=sibling, cooldown=cooldown, passed_over=state.passed_over)
     why = _why(failure, rule, state, limits, may_swap=may_swap)
@@ -207,13 +207,13 @@ def _applies(when: _When, is_listed: bool, is_swap: bool) -> bool:
 def _may_retry(failure: Failure, rule: _Rule, state: StepState, limits: Limits) -> bool:
     if rule.retry is _When.NEVER or failure.should_retry is False:
         return False
-    if _hint(failure, state) > limits.max_wait:
+    if _asked_wait(failure, state) > limits.max_wait:
         return False
-    allowed = min(limits.retries, 1) if rule.retry is _When.ONCE else limits.retries
+    allowed = min(limits.max_retries, 1) if rule.retry is _When.ONCE else limits.max_retries
     return state.retries < allowed
 
 
-def _hint(failure: Failure, state: StepState) -> float:
+def _asked_wait(failure: Failure, state: StepState) -> float:
     """Return the seconds that the provider asks us to wait; 0: it does not ask."""
     return max(failure.retry_after or 0.0, state.resets_in or 0.0)
 
@@ -225,7 +225,7 @@ def _why(failure: Failure, rule: _Rule, state: StepState, limits: Limits, *, may
             "it is not known to be a provider's failure: "
             "give the exception a `status_code`, or classify it with `classify=`"
         )
-    if limits.swaps == 0:
+    if limits.max_swaps == 0:
         return f"{no_retry}, and moving to a sibling is not configured"
     if rule.swap is _When.NEVER and not may_swap:
         return f"{no_retry}, and no other route would do better"
@@ -236,7 +236,7 @@ def _why(failure: Failure, rule: _Rule, state: StepState, limits: Limits, *, may
         return f"{no_retry}, and {status} is not in `fallbackOnErrors`"
     if state.sibling is None:
         return f"{no_retry}, and there is no further route to move to"
-    return f"{no_retry}, and {state.swaps} of {limits.swaps} swaps are made"
+    return f"{no_retry}, and {state.swaps} of {limits.max_swaps} swaps are made"
 
 
 def _why_no_retry(failure: Failure, rule: _Rule, state: StepState, limits: Limits) -> str:
@@ -244,7 +244,7 @@ def _why_no_retry(failure: Failure, rule: _Rule, state: StepState, limits: Limit
         return f"{failure.kind} is not retried"
     if failure.should_retry is False:
         return "the provider says not to retry"
-    hint = _hint(failure, state)
+    hint = _asked_wait(failure, state)
     if hint > limits.max_wait:
         return f"the provider asks for {hint:g} s, over {limits.max_wait:g} s"
     if state.retries == 0:

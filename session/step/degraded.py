@@ -89,8 +89,8 @@ class DegradedRoutes:
         *,
         cooldown: float,
         at_least: float = 0.0,
-        backoff: float = 1.0,
-        longest: float = 3600.0,
+        growth: float = 1.0,
+        max_cooldown: float = 3600.0,
     ) -> float:
         """Degrade *route*, and return the seconds until its cooldown ends.
 
@@ -100,8 +100,8 @@ class DegradedRoutes:
         Args:
             cooldown: Seconds from now.
             at_least: Seconds that the provider asked for; the cooldown is not shorter.
-            backoff: Factor by which each consecutive cooldown grows.
-            longest: Cap on the cooldown, in seconds, whatever the others say.
+            growth: Factor by which each consecutive cooldown grows.
+            max_cooldown: Cap on the cooldown, in seconds, whatever the others say.
 
         Raises:
             ValueError: *cooldown* is negative or not finite.
@@ -118,7 +118,7 @@ class DegradedRoutes:
                 cooling = _Cooling(healthy_at=now, cooldowns=0)
             if now >= cooling.healthy_at:
                 cooling.cooldowns += 1
-            seconds = min(max(_grown(cooldown, backoff, cooling.cooldowns), at_least), longest)
+            seconds = min(max(_grown(cooldown, growth, cooling.cooldowns), at_least), max_cooldown)
             cooling.healthy_at = max(cooling.healthy_at, now + seconds)
             cooling.probe = None
             if cooling.healthy_at > now:
@@ -300,9 +300,9 @@ def _remembered(timer: Callable[[], float], max_routes: int) -> TLRUCache[Route,
     )
 
 
-def _grown(cooldown: float, backoff: float, cooldowns: int) -> float:
+def _grown(cooldown: float, growth: float, cooldowns: int) -> float:
     """Return the length of the *cooldowns*-th consecutive cooldown."""
     try:
-        return cooldown * backoff ** (cooldowns - 1)
+        return cooldown * growth ** (cooldowns - 1)
     except OverflowError:
         return math.inf

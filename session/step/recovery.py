@@ -76,8 +76,8 @@ class Recovery:
         may_repair = not is_last and attempt.tool is None
         state = StepState(
             backoff=policy.backoff(step.retries + 1, step.engine.rng),
-            retries=limits.retries if is_last else step.retries,
-            swaps=limits.swaps if is_last else step.swaps,
+            retries=limits.max_retries if is_last else step.retries,
+            swaps=limits.max_swaps if is_last else step.swaps,
             sibling=target.route,
             # A pinned conversation can only be retried.
             sibling_is_healthy=target.is_available and step.pin is None,

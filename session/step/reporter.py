@@ -88,7 +88,7 @@ class StepReporter:
         """Report that the same route is asked again after a wait."""
         logger.info(
             "retrying route=%s reason=%s status=%s wait=%.1fs retry=%d/%d",
-            route, failure.kind, failure.status, retry.wait, step.retries, step.limits.retries,
+            route, failure.kind, failure.status, retry.wait, step.retries, step.limits.max_retries,
         )  # fmt: skip
         number = len(step.attempts) + 1
         self._emit(Waiting(self._number, number, route, retry.wait, failure))
@@ -104,7 +104,7 @@ class StepReporter:
 
     def swapped(self, step: Step, from_route: Route, route: Route, failure: Failure) -> None:
         """Report that the step continues on another route."""
-        swaps, max_swaps = step.swaps, step.limits.swaps
+        swaps, max_swaps = step.swaps, step.limits.max_swaps
         logger.warning(
             "[model-fallback] switched model from=%s to=%s reason=%s status=%s swaps=%d/%d",
             from_route, route, failure.kind, failure.status, swaps, max_swaps,

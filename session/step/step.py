@@ -166,8 +166,8 @@ class Step:
 
     def _find_start(self) -> None:
         config, options = self.active.config, self._options
-        if options.swaps != self.limits.swaps and config is not None:
-            self.limits = replace(self.limits, swaps=options.swaps)
+        if options.swaps != self.limits.max_swaps and config is not None:
+            self.limits = replace(self.limits, max_swaps=options.swaps)
         self.pin = pin(self._history, config)
         self._start_walk()
 
@@ -295,8 +295,8 @@ class Step:
             attempt.route,
             cooldown=config.cooldown_seconds,
             at_least=cooldown,
-            backoff=config.cooldown_backoff,
-            longest=config.max_cooldown_seconds,
+            growth=config.cooldown_backoff,
+            max_cooldown=config.max_cooldown_seconds,
         )
         self.end_probe(attempt, "degraded")
         if seconds > 0:

@@ -33,7 +33,7 @@ class BrokenAnswers:
         """
         self._count += 1
         limits, policy = self._middleware.limits, self._middleware.policy
-        if self._count > limits.retries + limits.swaps:
+        if self._count > limits.max_retries + limits.max_swaps:
             return None
         failure = error.failure
         start = self._middleware.healthy(asked)

@@ -216,7 +216,7 @@ def step(wire: StreamedWire, retries: int) -> float:
     http = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: next(answers)))
     route = ROUTES[wire]
     client = Counting(http=http, providers={route.provider: provider(wire)}, environ={})
-    middleware = Sidestep(policy=RetryPolicy(first=0.0))
+    middleware = Sidestep(policy=RetryPolicy(first_wait=0.0))
     store = MemoryStore()
     with asyncio.Runner() as runner:
         runner.run(store.replace(conversation((wire, MANY, 10)).messages))

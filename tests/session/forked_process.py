@@ -78,7 +78,7 @@ def map_in_the_middle_of_a_change() -> bool:
 
     def look() -> bool:
         now[0] = 4000.0
-        return health.degrade(A, cooldown=60, backoff=2) == 60  # the first one is forgotten
+        return health.degrade(A, cooldown=60, growth=2) == 60  # the first one is forgotten
 
     return forked_while_held(health._cooling.timer, look)
 

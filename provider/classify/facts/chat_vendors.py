@@ -62,7 +62,7 @@ CEREBRAS = FactTable(
         ),
     ),
     other=(
-        fact(K.OVERLOADED, code="queue_exceeded", is_capacity=True),
+        fact(K.OVERLOADED, code="queue_exceeded", lacks_capacity=True),
         fact(K.RATE_LIMIT, code="request_quota_exceeded token_quota_exceeded"),
         fact(K.RATE_LIMIT, type="too_many_requests_error"),
     ),
@@ -95,8 +95,8 @@ MISTRAL = FactTable(
         ),
     ),
     other=(
-        fact(K.OVERLOADED, code="3505", is_capacity=True),
-        fact(K.OVERLOADED, type="service_tier_capacity_exceeded", is_capacity=True),
+        fact(K.OVERLOADED, code="3505", lacks_capacity=True),
+        fact(K.OVERLOADED, type="service_tier_capacity_exceeded", lacks_capacity=True),
         fact(K.RATE_LIMIT, type="rate_limited"),
         fact(K.NOT_FOUND, type="invalid_model"),
         fact(K.NOT_FOUND, code="1500"),

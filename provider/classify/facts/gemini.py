@@ -55,13 +55,13 @@ GEMINI = FactTable(
         fact(
             K.OVERLOADED,
             reason="MODEL_CAPACITY_EXHAUSTED MODEL_CAPACITY_EXCEEDED",
-            is_capacity=True,
+            lacks_capacity=True,
         ),
         fact(
             K.OVERLOADED,
             text=r"No capacity available for model",
             rpc="RESOURCE_EXHAUSTED",
-            is_capacity=True,
+            lacks_capacity=True,
         ),
         fact(
             K.AUTH,

@@ -98,7 +98,7 @@ GENERIC = FactTable(
         fact(
             K.RATE_LIMIT,
             text=r"(?:Too Many Requests: )?(?:Sorry, )?you've exhausted this model's rate limit",
-            is_capacity=True,
+            lacks_capacity=True,
         ),
         *facts(
             K.OVERLOADED,

@@ -19,7 +19,7 @@ OPENROUTER = FactTable(
     money=(
         fact(K.QUOTA, limit_source=_IN_FLIGHT, reason="weight_exceeds_budget"),
         # It ends by itself, but waiting is of use only if it says how long.
-        fact(K.RATE_LIMIT, limit_source=_IN_FLIGHT, is_capacity=True),
+        fact(K.RATE_LIMIT, limit_source=_IN_FLIGHT, lacks_capacity=True),
         fact(K.QUOTA, limit_source="openrouter_credits openrouter_key_limit"),
         fact(K.QUOTA, error_type="payment_required"),
         # Its own limits for free models; only the text says how long their window is.
@@ -52,7 +52,9 @@ OPENROUTER = FactTable(
     other=(
         fact(K.OVERLOADED, error_type="provider_overloaded"),
         # From the provider behind it, which another route may not use.
-        fact(K.RATE_LIMIT, error_type="rate_limit_exceeded", provider_name=ANY, is_capacity=True),
+        fact(
+            K.RATE_LIMIT, error_type="rate_limit_exceeded", provider_name=ANY, lacks_capacity=True
+        ),
         fact(K.RATE_LIMIT, error_type="rate_limit_exceeded"),
         fact(K.TIMEOUT, error_type="timeout"),
         fact(K.SERVER_ERROR, error_type="provider_unavailable server"),
@@ -63,7 +65,7 @@ OPENROUTER = FactTable(
             K.BAD_REQUEST,
             error_type="invalid_image image_too_large precondition_failed unprocessable",
         ),
-        fact(K.RATE_LIMIT, status="429", provider_name=ANY, is_capacity=True),
+        fact(K.RATE_LIMIT, status="429", provider_name=ANY, lacks_capacity=True),
         *facts(K.NOT_FOUND, r"\S{1,200} is not a valid model ID", status="400 none"),
     ),
     statuses=stands_for(

@@ -154,7 +154,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize(
-    ("headers", "is_capacity"),
+    ("headers", "lacks_capacity"),
     [
         pytest.param({}, True, id="which says nothing"),
         pytest.param({"retry-after": "0"}, True, id="which says no time"),
@@ -162,7 +162,7 @@ ANSWERS = [
     ],
 )
 def test_a_402_in_flight_is_waited_for_where_it_says_how_long(
-    headers: dict[str, str], is_capacity: bool
+    headers: dict[str, str], lacks_capacity: bool
 ) -> None:
     metadata = {
         "limit_source": "openrouter_in_flight_budget",
@@ -172,7 +172,7 @@ def test_a_402_in_flight_is_waited_for_where_it_says_how_long(
 
     found = classify_response(402, headers, body, provider="openrouter", wire="openai-chat")
 
-    assert (found.kind, found.is_capacity) == (K.RATE_LIMIT, is_capacity)
+    assert (found.kind, found.lacks_capacity) == (K.RATE_LIMIT, lacks_capacity)
 
 
 @pytest.mark.parametrize("case", ANSWERS, ids=lambda case: case.id)

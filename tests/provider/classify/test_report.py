@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sidestep import FailureKind
 from sidestep.provider.classify.classify import classify_error_object, classify_response
-from sidestep.provider.classify.report import read_body, read_reports
+from sidestep.provider.classify.report import parse_body, read_reports
 
 K = FailureKind
 OVERLOADED = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
@@ -64,7 +64,7 @@ def test_a_body_is_read_whatever_its_form(
 
 @given(st.binary(max_size=400))
 def test_any_body_has_a_form_and_a_report(body: bytes) -> None:
-    value, form = read_body(body)
+    value, form = parse_body(body)
     reports = read_reports(value, form=form)
 
     assert form in {"json", "html", "text", "binary", "empty"}

@@ -38,7 +38,7 @@ def give_up(_failure: Failure, _standing: StepState, _limits: Limits) -> Decisio
 
 
 def always_swap(failure: Failure, standing: StepState, limits: Limits) -> Decision:
-    if standing.sibling is None or standing.swaps >= limits.swaps:
+    if standing.sibling is None or standing.swaps >= limits.max_swaps:
         return decide(failure, standing, limits)
     return Swap(sibling=standing.sibling, cooldown=None)
 

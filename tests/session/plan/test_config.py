@@ -479,8 +479,8 @@ def test_zero_swaps_switch_the_feature_off_with_its_retry_cap() -> None:
     middleware = Sidestep.from_env(environ(maxFallbackAttempts=0, maxUpstreamRetryAttempts=1))
 
     assert middleware.config is None
-    assert middleware.limits.retries == 5
-    assert middleware.limits.swaps == 0
+    assert middleware.limits.max_retries == 5
+    assert middleware.limits.max_swaps == 0
 
 
 def test_without_a_configuration_a_route_is_returned_untouched() -> None:

@@ -31,8 +31,8 @@ def test_a_wait_stays_within_its_cap_and_jitter(retry: int, seed: int) -> None:
     "setting",
     [
         pytest.param({"retries": -1}, id="negative retries"),
-        pytest.param({"first": float("nan")}, id="a first wait that is no number"),
-        pytest.param({"longest": float("inf")}, id="no cap"),
+        pytest.param({"first_wait": float("nan")}, id="a first wait that is no number"),
+        pytest.param({"max_backoff": float("inf")}, id="no cap"),
         pytest.param({"jitter": -0.5}, id="negative jitter"),
         pytest.param({"max_wait": -1.0}, id="a negative longest wait"),
     ],

@@ -88,7 +88,7 @@ TABLE = [
     Case("refusal", "refusal", None, stop(), stop(), stop()),
     Case("cancelled", "cancelled", None, stop(), stop(), stop()),
     Case(
-        "no capacity", "overloaded", 429, SWAP, SWAP, stop(0.0), {"is_capacity": True},
+        "no capacity", "overloaded", 429, SWAP, SWAP, stop(0.0), {"lacks_capacity": True},
     ),
     Case("a failed probe", "server_error", 503, SWAP, SWAP, stop(0.0), standing={"is_probe": True}),
     Case(
@@ -130,7 +130,7 @@ TABLE = [
 @pytest.mark.parametrize("case", TABLE, ids=lambda case: case.id)
 def test_the_decision_table(case: Case) -> None:
     failure = Failure(kind=FailureKind(case.kind), message="", status=case.status, **case.failure)
-    limits = Limits(retries=3, swaps=2, statuses=LISTED, max_wait=60.0)
+    limits = Limits(max_retries=3, max_swaps=2, statuses=LISTED, max_wait=60.0)
 
     decisions = [
         decide(failure, StepState(backoff=2.0, **standing, **case.standing), limits)
@@ -171,7 +171,7 @@ def test_budgets(standing: dict[str, Any], decision: Decision) -> None:
     made = decide(
         failure,
         StepState(**given | standing),
-        Limits(retries=3, swaps=2, statuses=LISTED, max_wait=60.0),
+        Limits(max_retries=3, max_swaps=2, statuses=LISTED, max_wait=60.0),
     )
 
     assert _without_why(made) == decision
@@ -179,7 +179,7 @@ def test_budgets(standing: dict[str, Any], decision: Decision) -> None:
 
 def test_the_listed_statuses_move_a_step_and_no_others_do() -> None:
     listed = FallbackConfig(fallback_models_by_model={}).fallback_on_errors
-    limits = Limits(retries=3, swaps=2, statuses=listed, max_wait=60.0)
+    limits = Limits(max_retries=3, max_swaps=2, statuses=listed, max_wait=60.0)
     spent = StepState(backoff=2.0, retries=3, sibling=SIBLING, sibling_is_healthy=True)
 
     moved = {
@@ -198,7 +198,7 @@ def test_the_listed_statuses_move_a_step_and_no_others_do() -> None:
     [
         pytest.param(Failure(kind=FailureKind.NETWORK, message="", code="refused"), id="refused"),
         pytest.param(
-            Failure(kind=FailureKind.OVERLOADED, message="", status=529, is_capacity=True),
+            Failure(kind=FailureKind.OVERLOADED, message="", status=529, lacks_capacity=True),
             id="no capacity",
         ),
     ],
@@ -209,7 +209,7 @@ def test_a_route_that_is_better_left_is_retried_only_without_a_healthy_sibling(
     made = decide(
         failure,
         StepState(backoff=2.0, sibling=SIBLING, sibling_is_healthy=is_healthy),
-        Limits(retries=3, swaps=2, statuses=LISTED, max_wait=60.0),
+        Limits(max_retries=3, max_swaps=2, statuses=LISTED, max_wait=60.0),
     )
 
     assert made == (SWAP if is_healthy else RETRY)
@@ -229,7 +229,7 @@ def test_without_a_configuration_there_is_no_swap_and_no_cooldown(
     made = decide(
         Failure(kind=FailureKind(kind), message="", status=status),
         StepState(backoff=2.0),
-        Limits(retries=5, max_wait=60.0),
+        Limits(max_retries=5, max_wait=60.0),
     )
 
     assert _without_why(made) == decision
@@ -239,7 +239,7 @@ def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
     made = decide(
         Failure(kind=FailureKind.SERVER_ERROR, message="", status=503),
         StepState(backoff=8.0),
-        Limits(retries=5, max_wait=5.0),
+        Limits(max_retries=5, max_wait=5.0),
     )
 
     assert made == Retry(wait=5.0)
@@ -300,8 +300,8 @@ def test_a_stop_says_why(
         Failure(message="", **failure),
         StepState(backoff=2.0, **standing),
         Limits(
-            retries=0 if failure["kind"] == "timeout" else 3,
-            swaps=swaps,
+            max_retries=0 if failure["kind"] == "timeout" else 3,
+            max_swaps=swaps,
             statuses=LISTED,
             never_swap_on=frozenset({FailureKind.QUOTA}),
             max_wait=60.0,

@@ -53,7 +53,7 @@ def test_a_route_is_degraded_until_its_cooldown_ends(
         pytest.param([{"cooldown": 60, "at_least": 90}], 90.0, id="a longer hint"),
         pytest.param([{"cooldown": 60, "at_least": 5}], 60.0, id="a shorter hint"),
         pytest.param([{"cooldown": 60, "at_least": 9e9}], 3600.0, id="an absurd hint"),
-        pytest.param([{"cooldown": 60, "longest": 10}], 10.0, id="a cap below the cooldown"),
+        pytest.param([{"cooldown": 60, "max_cooldown": 10}], 10.0, id="a cap below the cooldown"),
         pytest.param(
             [{"cooldown": 60, "at_least": 90}, {"cooldown": 60}], 90.0, id="never earlier"
         ),
@@ -83,10 +83,10 @@ def test_consecutive_cooldowns_grow_up_to_the_cap_until_an_answer(
 ) -> None:
     lengths = []
     for _ in range(4):
-        lengths.append(health.degrade(A, cooldown=60, backoff=3.0, longest=1000.0))
+        lengths.append(health.degrade(A, cooldown=60, growth=3.0, max_cooldown=1000.0))
         clock.now += lengths[-1]
     health.recover(A)
-    lengths.append(health.degrade(A, cooldown=60, backoff=3.0, longest=1000.0))
+    lengths.append(health.degrade(A, cooldown=60, growth=3.0, max_cooldown=1000.0))
 
     assert lengths == [60.0, 180.0, 540.0, 1000.0, 60.0]
 
@@ -96,10 +96,10 @@ def test_failures_of_one_outage_count_as_one_cooldown(
 ) -> None:
     """Fifty sub-agents that fail together must not grow the cooldown fifty times."""
     for _ in range(50):
-        health.degrade(A, cooldown=60, backoff=2.0)
+        health.degrade(A, cooldown=60, growth=2.0)
     clock.now += 60
 
-    assert health.degrade(A, cooldown=60, backoff=2.0) == 120.0
+    assert health.degrade(A, cooldown=60, growth=2.0) == 120.0
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from .outage import Outage
 
 A, B = Route("anthropic/x"), Route("openrouter/x")
 CURE = Cure(Change.DROP_REASONING)
-LIMITS = Limits(retries=3, swaps=2, statuses={400, 500}, max_wait=60.0)
+LIMITS = Limits(max_retries=3, max_swaps=2, statuses={400, 500}, max_wait=60.0)
 REPAIR = Repair(what="drop all reasoning")
 SWAP = Swap(sibling=B, cooldown=None)
 

@@ -30,7 +30,7 @@ class Row:
     kind: FailureKind
     wire: Wire | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    is_capacity: bool = False
+    lacks_capacity: bool = False
 
     @property
     def bytes(self) -> bytes:
@@ -92,6 +92,6 @@ def check(row: Row) -> None:
         wire=row.wire or wire_of(row.provider),
     )
 
-    assert (failure.kind, failure.is_capacity) == (row.kind, row.is_capacity), failure.because
+    assert (failure.kind, failure.lacks_capacity) == (row.kind, row.lacks_capacity), failure.because
     assert row.status == 200 or failure.status == row.status
     assert row.status == 200 or failure.stage is Stage.RESPONSE

@@ -31,10 +31,10 @@ ROWS = [
         google(429, "RESOURCE_EXHAUSTED", "Your prepayment credits are depleted."), K.QUOTA),
     Row("no capacity, in an array", "gemini", 429, [google(
         429, "RESOURCE_EXHAUSTED", "No capacity available for model g on the server",
-        info("MODEL_CAPACITY_EXHAUSTED"))], K.OVERLOADED, is_capacity=True),
+        info("MODEL_CAPACITY_EXHAUSTED"))], K.OVERLOADED, lacks_capacity=True),
     Row("no capacity, without details", "gemini", 429, google(
         429, "RESOURCE_EXHAUSTED", "No capacity available for model g on the server"),
-        K.OVERLOADED, is_capacity=True),
+        K.OVERLOADED, lacks_capacity=True),
     Row("check quota", "gemini", 429, google(
         429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."),
         K.RATE_LIMIT),

@@ -120,7 +120,7 @@ ROWS = [
 ] + [
     Row("generic, model's limit", "my-server", 429, chat(
         "Too Many Requests: Sorry, you've exhausted this model's rate limit. Please try a "
-        "different model."), K.RATE_LIMIT, is_capacity=True),
+        "different model."), K.RATE_LIMIT, lacks_capacity=True),
     Row("the wide net is not for those we know", "groq", 400,
         chat("prompt too long; exceeded max context length by 4 tokens", BAD), K.BAD_REQUEST),
     Row("nor are one provider's words for another", "deepseek", 400,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROWS = [
     Row("in flight, without a reason", "openrouter", 402,
         router(402, "x", limit_source="openrouter_in_flight_budget"), K.RATE_LIMIT,
-        is_capacity=True),
+        lacks_capacity=True),
     Row("key limit", "openrouter", 402,
         router(402, "x", limit_source="openrouter_key_limit"), K.QUOTA),
     Row("free models, a day", "openrouter", 429,
@@ -25,7 +25,7 @@ ROWS = [
     Row("upstream's limit", "openrouter", 429, router(
         429, provider_name="Chutes",
         raw="m/x:free is temporarily rate-limited upstream. Please retry shortly"),
-        K.RATE_LIMIT, is_capacity=True),
+        K.RATE_LIMIT, lacks_capacity=True),
     Row("upstream's own words, in a string", "openrouter", 400,
         router(400, provider_name="Anthropic", raw=RAW_CLAUDE), K.CONTEXT_OVERFLOW),
     Row("upstream's own words, as an object", "openrouter", 400,
@@ -54,11 +54,11 @@ ROWS = [
     Row("Bedrock's throttling in the words of an overflow", "openrouter", 429, router(
         429, provider_name="Amazon Bedrock",
         raw='{"message":"Too many tokens, please wait before trying again."}'),
-        K.RATE_LIMIT, is_capacity=True),
+        K.RATE_LIMIT, lacks_capacity=True),
     Row("Google's lack of room", "openrouter", 429, router(
         429, provider_name="Google AI Studio", raw=json.dumps([google(
             429, "RESOURCE_EXHAUSTED", "No capacity available for model g on the server",
-            info("MODEL_CAPACITY_EXHAUSTED"))])), K.RATE_LIMIT, is_capacity=True),
+            info("MODEL_CAPACITY_EXHAUSTED"))])), K.RATE_LIMIT, lacks_capacity=True),
     Row("a signature of another upstream", "openrouter", 400, router(
         400, provider_name="Anthropic",
         raw=json.dumps(claude("messages.1.content.0: Invalid `signature` in `thinking` block"))),
