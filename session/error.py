@@ -2,6 +2,7 @@
 
 - SidestepError: every error that sidestep raises on purpose
   - ConfigError: a setting is wrong
+  - InstallError: data that the package brings is missing
   - ProviderError: an attempt on a route failed
   - StoreError: a session's store cannot be read or written
   - StepFailed: a step ended without an answer
@@ -11,7 +12,7 @@
     - FallbackUnsafe: another attempt might run a tool twice
     - StreamInterrupted: an attempt failed after its output was shown
 
-The first three are in `provider.error`. A deadline that passes raises the built-in `TimeoutError`.
+The first three below the root are in `provider.error`, and so is the root. A deadline that passes raises the built-in `TimeoutError`.
 """
 
 from __future__ import annotations

@@ -157,6 +157,7 @@ def errors() -> list[sidestep.SidestepError]:
     return [
         sidestep.SidestepError("root"),
         sidestep.ConfigError("wrong"),
+        sidestep.InstallError("no data"),
         sidestep.StoreError("no room"),
         sidestep.ProviderError(failure(Unpicklable("x", response=threading.Lock()))),
         sidestep.StepFailed("failed", **story),

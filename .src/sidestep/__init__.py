@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from .provider.error import ConfigError, ProviderError, SidestepError
+from .provider.error import ConfigError, InstallError, ProviderError, SidestepError
 from .provider.failure import Failure, FailureKind
 from .provider.recorded_cause import RecordedCause
 from .provider.route import Route
@@ -91,6 +91,7 @@ __all__ = [
     "FallbackExhausted",
     "FallbackUnsafe",
     "Image",
+    "InstallError",
     "Journal",
     "MemoryStore",
     "Message",
