@@ -12,7 +12,8 @@
     - FallbackUnsafe: another attempt might run a tool twice
     - StreamInterrupted: an attempt failed after its output was shown
 
-The first three below the root are in `provider.error`, and so is the root. A deadline that passes raises the built-in `TimeoutError`.
+The root and the first three below it are in `provider.error`. A deadline that passes raises the
+built-in `TimeoutError`.
 """
 
 from __future__ import annotations
