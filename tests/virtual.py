@@ -14,7 +14,7 @@ import trio.testing
 
 T = TypeVar("T")
 
-QUIET = 0.01
+QUIET = 0.1
 """Real seconds without an event after which virtual time moves to the next timer."""
 
 

@@ -198,7 +198,7 @@ async def test_what_happens_on_a_connection(
     library: ModuleType,
 ) -> None:
     seconds = {"first_event": 0.1 if "firstEvent" in said else 5, "gap": 0.15}
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with listening(serve) as url, asking(library, url, **seconds) as client:
             failure = await failed(client)
 
@@ -231,7 +231,7 @@ async def test_a_whole_answer_leaves_its_connection_to_the_next(library: ModuleT
             request += await stream.receive()
         await send_all(stream)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with listening(serve) as url, asking(library, url) as client:
             await read(client)
             await read(client)
@@ -277,7 +277,7 @@ async def test_leaving_a_reply_closes_its_connection(
         except (anyio.EndOfStream, anyio.BrokenResourceError):
             seen.set()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with listening(serve) as url, asking(library, url) as client:
             await leave(client)
             await seen.wait()
@@ -288,7 +288,7 @@ async def test_a_slow_consumer_is_not_charged(library: ModuleType) -> None:
         await stream.send(HEAD + chunked(HEL))
         await stream.send(chunked(LO + FINISH + DONE) + END)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with (
             listening(serve) as url,
             asking(library, url, first_event=5, gap=0.1) as client,
@@ -318,7 +318,7 @@ async def test_a_call_that_grows_is_progress(library: ModuleType) -> None:
             await anyio.sleep(0.05)
         await stream.send(chunked(FINISH + DONE) + END)
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with (
             listening(serve) as url,
             asking(library, url, first_event=5, gap=0.25) as client,
@@ -337,7 +337,7 @@ async def test_a_stall_after_the_reason_for_the_end_is_waited_for_a_little(
         await stream.send(HEAD + chunked(HEL + FINISH))
         await anyio.sleep_forever()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with listening(serve) as url, asking(library, url) as client:
             reply = await read(client)
 
@@ -401,7 +401,7 @@ async def test_a_client_makes_what_it_sends_with_and_closes_it() -> None:
             await stream.receive()
         closed.set()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         async with listening(serve) as url:
             async with Client(providers=providers(url), environ=ENVIRON) as client:
                 await read(client)
