@@ -35,7 +35,7 @@ class Fact:
     """The words of one error, and the kind of failure that they mean.
 
     Args:
-        exact: For each name, words of which the error must have one. The names are those of a
+        exact: For each name, words; the error must have one of them. The names are the names in a
             `Report`, and ``status``.
         patterns: For each name, a pattern that one of the error's words must begin with.
         text: Pattern that the message must begin with, in any case; None: the message does not

@@ -1,7 +1,7 @@
 """Protection against asyncio's own cancellation.
 
 `Task.cancel`, `asyncio.timeout` and Ctrl-C cancel a task of asyncio without regard to anyio's
-shields. Work that has to come to a known end therefore runs in a task of its own here, which they
+shields. Work that must reach a known end therefore runs in a task of its own here, which they
 do not reach directly.
 """
 

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def equal_runs(items: Iterable[T], key: Callable[[T], object]) -> Iterator[list[T]]:
-    """Return *items* in order, as lists of neighbours whose *key* is equal.
+    """Return *items* in order, as lists of neighbours with an equal *key*.
 
     >>> list(equal_runs("aab", key=str))
     [['a', 'a'], ['b']]

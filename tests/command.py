@@ -121,7 +121,7 @@ def _set_environment(variables: Mapping[str, str]) -> None:
 
 @contextmanager
 def _logging() -> Iterator[None]:
-    """Take away the handlers of the tests, and afterwards those of the command."""
+    """Take away the handlers of the tests, and afterwards the command's."""
     loggers = logging.getLogger(), logging.getLogger("sidestep")
     before = [logger.handlers[:] for logger in loggers]
     for logger in loggers:

@@ -34,7 +34,7 @@ def whole(request: pytest.FixtureRequest) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return how many processes `-n auto` takes; 0 where they take longer than they save."""
+    """Return how many processes `-n auto` takes; 0 if they take longer than they save."""
     names_files = all(Path(name.partition("::")[0]).is_file() for name in config.args)
     processors = _processors()
     return 0 if names_files or processors == 1 else processors

@@ -29,7 +29,7 @@ PLACES = {
 
 
 def written() -> Iterator[tuple[str, Requirement]]:
-    """Go through the dependencies of the file, each with its extra; "" for those of everybody."""
+    """Go through the dependencies of the file, each with its extra; "" for everybody."""
     project = SETTINGS["project"]
     for extra, lines in {"": project["dependencies"], **project["optional-dependencies"]}.items():
         for line in lines:

@@ -180,7 +180,7 @@ def test_every_page_can_be_reached_from_the_first() -> None:
 
 
 def named_on(page: Path) -> list[Path]:
-    """Return the pages that *page* links to, and those of the folders below that it names."""
+    """Return the pages that *page* links to, and the pages of the folders that it names."""
     content = page.read_text(encoding="utf-8")
     links = [(page.parent / link).resolve() for link in re.findall(r"\]\(([^)#]+)", content)]
     below = [page.parent / name / "README.md" for name in re.findall(r"`(\w+)/`", content)]

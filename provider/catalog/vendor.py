@@ -1,4 +1,4 @@
-"""The vendor of a provider: the company whose API it serves, whatever the provider is called."""
+"""The vendor of a provider: the company that owns the API, whatever the provider is called."""
 
 from __future__ import annotations
 

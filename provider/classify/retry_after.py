@@ -44,7 +44,7 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
         now: Epoch seconds. An HTTP date is counted from the response's own ``date``, or else from
             this.
 
-    Source: the order is that of the anthropic 2.14 and openai 3.57 packages.
+    Source: the order of the anthropic 2.14 and openai 3.57 packages.
     """
     milliseconds = number(headers.get("retry-after-ms"))
     if milliseconds:

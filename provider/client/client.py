@@ -57,7 +57,7 @@ class Client:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close the connections, except those of a client that was passed in."""
+        """Close the connections; leave a client that was passed in open."""
         await self._http.aclose()
 
     def serves(self, route: Route) -> bool:

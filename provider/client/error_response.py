@@ -61,7 +61,7 @@ def failure_of_response(
     if 200 <= status < 300 and not _has_error(body):
         return Failure(
             kind=FailureKind.SERVER_ERROR,
-            message="answered a request for a stream with JSON that tells of no error",
+            message="answered a request for a stream with JSON that names no error",
             stage=Stage.STREAM,
         )
     return classify_response(status, headers, body, provider=provider, wire=provider.wire, now=now)

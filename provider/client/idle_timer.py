@@ -39,7 +39,7 @@ def idle_timer(scope: anyio.CancelScope) -> IdleTimer:
 
 
 class AsyncioIdleTimer:
-    """An idle timer for asyncio, where every move of a scope's deadline makes a new timer.
+    """An idle timer for asyncio, because there every move of a deadline makes a new timer.
 
     This one only stores the deadline. One timer of the loop checks it, and again when it is due.
     """

@@ -94,7 +94,7 @@ def _tools(
 ) -> Iterator[Note]:
     declared = dict(_declared_tools(body))
     if tools and not declared:
-        yield Note("dropped", "the tools", "it can only so be said that none is to be called")
+        yield Note("dropped", "the tools", "this is the only way to forbid calls")
         return
     sent_names = {own: name for name, own in renamed.items()}
     for tool in {tool.name: tool for tool in tools}.values():

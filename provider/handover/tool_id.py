@@ -45,7 +45,7 @@ class ToolIds:
         self._seen: dict[str, int] = {}
 
     def next_id(self, id_: str) -> str:
-        """Return the id of the next call, whose id in the conversation is *id_*."""
+        """Return the id of the next call; its id in the conversation is *id_*."""
         # Some agents join the two ids of an item; the first is the one that a result refers to.
         for known in (id_, id_.partition("|")[0]):
             if known not in self._taken and self._form.pattern.fullmatch(known):

@@ -111,7 +111,7 @@ OTHER_CODES: Mapping[str, int] = {
     "credit_balance_exhausted": 429,
     "context_length_exceeded": 400,
 }
-"""Codes whose status has a more common code in the tables."""
+"""Codes with a status that has a more common code in the tables."""
 
 EDGE = frozenset({502, 504, 520, 522, 524})
 """Statuses that OpenAI's edge answers with an HTML page, not with JSON."""

@@ -1,4 +1,4 @@
-"""Cache markers, which are set on an encoded body, where the API allows them.
+"""Cache markers, which are set on an encoded body, at the places that the API allows.
 
 The last marker writes what the next request will read; the one before it reads what the last
 request wrote. Both move on as the conversation grows; those on the tools and the instructions stay.

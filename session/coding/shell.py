@@ -23,7 +23,7 @@ MOST_BYTES = 30_000
 _CHUNK = 65_536
 _MOST_DRAINED = 64
 _OURS = "SIDESTEP_"
-"""The prefix of our own variables, some of which hold keys."""
+"""The prefix of our own variables; some of them hold keys."""
 
 Command = Annotated[str, Field(description="What the shell is to run.")]
 Timeout = Annotated[

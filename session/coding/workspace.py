@@ -36,7 +36,7 @@ class Entry:
 
 
 class Workspace:
-    """A folder whose files can be read and replaced; no path leads out of it.
+    """A folder with files that can be read and replaced; no path leads out of it.
 
     A path is resolved with its links. The result is then opened folder by folder without following
     a link, so that a link put there in between has no effect. A hard link inside to a file outside

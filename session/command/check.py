@@ -29,7 +29,7 @@ from .terminal import terminal
     help="""
     Say what the configuration in the environment means, and what is wrong with it.
 
-    With --journal, say what a journal tells: who answered, why steps moved, what failures cost.
+    With --journal, say what a journal holds: who answered, why steps moved, what failures cost.
     """,
 )
 @click.option("--model", help="Explain the chain from this route, or of this name.")
@@ -91,7 +91,7 @@ def journal_warnings(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
 
 
 def show(console: Console, found: Mapping[str, Any]) -> None:
-    """Print what `inspect` found, where there is no error."""
+    """Print what `inspect` found, if there is no error."""
     _show_state(console, found)
     for chain in found["chains"]:
         _show_chain(console, chain)

@@ -59,7 +59,7 @@ _PLACES = {"html": "a page of HTML", "text": "plain text", "binary": "binary dat
 )
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))
 @click.option("--status", type=click.IntRange(100, 599), help="The status of a bare body.")
-@click.option("--provider", help="Whose answer it is, such as openrouter.")
+@click.option("--provider", help="The provider that answered, such as openrouter.")
 @click.option("--model", "route", type=RouteName(), help="The route that answered.")
 @as_json
 def explain(

@@ -9,7 +9,7 @@ from ...provider.conversation import AttemptRecord
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of a step, a turn or a session; ``Cost(message.attempts)`` is that of one step.
+    """The cost of a step, a turn or a session; ``Cost(message.attempts)`` is one step's.
 
     Args:
         attempts: Every attempt, including failed ones, each with its own cost.

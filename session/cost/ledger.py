@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """Keep the account of a session, and that of its running or last turn.
+    """Keep the account of a session, and the account of its running or last turn.
 
     Args:
         budget: What each turn may spend.

@@ -172,7 +172,7 @@ def _may_be_charged(error: BaseException) -> bool:
 
 
 def _input(usage: Usage, request: RenderedRequest) -> int | None:
-    """Return all input tokens; Anthropic counts those of its cache separately."""
+    """Return all input tokens; Anthropic counts the cached ones separately."""
     in_cache = (usage.cache_read or 0) + (usage.cache_write or 0)
     if request.provider.wire == "anthropic":
         return None if usage.input is None else usage.input + in_cache

@@ -190,7 +190,7 @@ _CHECKS: tuple[Callable[[PlayedTurn, Expectation], Iterator[str]], ...] = (
 
 
 def shown(events: Iterable[Event]) -> str:
-    """Return the text that a listener has at the end, that of earlier steps included."""
+    """Return the text that a listener has at the end, with the text of earlier steps."""
     text: list[str] = []
     kept = 0
     for event in events:

@@ -103,7 +103,7 @@ def draw(
 
 
 def chart(console: Console, drill: Drill, turns: Sequence[PlayedTurn]) -> list[Text]:
-    """Return the name of the drill and the timeline of *turns*, the last of which may go on."""
+    """Return the name of the drill and the timeline of *turns*; the last may still be running."""
     lines = _head(console.width, drill, turns)
     return [_plain(line) for line in lines] if console.options.ascii_only else list(lines)
 

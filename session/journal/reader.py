@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _READ_AT_ONCE = 16 * LONGEST
 _MOST_PROBLEMS = 100
-"""Of those whose text is kept; all are counted."""
+"""The most problems that are kept with their text; all are counted."""
 
 
 class NotAJournalLine(Exception):

@@ -40,7 +40,7 @@ class Sum:
 
 
 class Spending:
-    """Add up the entries ``AttemptCost``, each of which precedes the end of its attempt."""
+    """Add up the entries ``AttemptCost``; each precedes the end of its attempt."""
 
     def __init__(self) -> None:
         self._routes: defaultdict[str, Sum] = defaultdict(Sum)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 VARIABLES = (VARIABLE, RULES_VARIABLE, HINT_VARIABLE, NUMBERED)
 
 _ANY_ROUTE = "PROVIDER/MODEL"
-"""What a step asks for whose model a hint takes, while nobody has said which."""
+"""Stands for the route of a step if a hint takes the step's model and none is known."""
 
 
 def inspect(
@@ -114,7 +114,7 @@ def _why_barred(route: Route, plan: Plan) -> str | None:
 
 
 def _source(environ: Mapping[str, str]) -> str | None:
-    """Return what is read, or else what is there and says nothing."""
+    """Return the variable that is read, or else one that is set and has no effect."""
     sources = find_sources(environ)
     if sources:
         return sources[0].name

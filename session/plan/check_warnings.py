@@ -103,7 +103,7 @@ def _course_warnings(
 def _inherited_warnings(
     courses: Mapping[str, RouteOptions], plan: Plan | None
 ) -> Iterator[ConfigWarning]:
-    """Warn of elements whose model is the step's: it has none, or one that is named otherwise."""
+    """Warn of elements that take the step's model: it has none, or its name is another there."""
     if not isinstance(plan, HintPlan) or not plan.inherits:
         return
     spelled = {entry.route for chain in plan.chains.values() for entry in chain}

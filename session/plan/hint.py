@@ -30,7 +30,7 @@ class HintPlan(Plan):
 
     Args:
         follow: Returns the plan for that model; None: the step names no model.
-        inherits: An element has no model of its own, and takes that of the step.
+        inherits: An element has no model of its own, and takes the model of the step.
     """
 
     follow: Callable[[str | None], Plan]

@@ -53,7 +53,7 @@ class Sidestep:
         rng: Source of the jitter.
         on_event: Called with every event of every step. Its exceptions are logged.
         classify: Returns the failure behind an exception, or its kind. If it returns None,
-            sidestep classifies the exception; it knows those of the usual SDKs.
+            sidestep classifies the exception; it knows the exceptions of the usual SDKs.
         journal: File to append every event to, or a `Journal` that nothing else uses; None:
             nothing is written.
 

@@ -147,7 +147,7 @@ class SessionFile:
         if _place(self._path) != self._place:
             raise StoreError(
                 f"session file {self._path!r} was removed or replaced while it was open, "
-                "so that what comes now would be lost: leave the file where it is, and begin anew"
+                "so what comes now would be lost: leave the file where it is, and begin anew"
             )
 
     @contextmanager

@@ -57,7 +57,7 @@ class PartRow(NamedTuple):
 
 
 def write_message(message: Message) -> tuple[MessageRow, list[PartRow]]:
-    """Return the row of *message*, and those of its parts in order.
+    """Return the row of *message*, and the rows of its parts in order.
 
     Raises:
         StoreError: It holds a value that JSON cannot spell.

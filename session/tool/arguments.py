@@ -27,7 +27,7 @@ _LONGEST_PLACE = 100
 
 
 class BadArguments(ValueError):
-    """What a model gave does not fit the schema; the message tells the model what to change."""
+    """What a model sent does not fit the schema; the message says what to change."""
 
 
 class Arguments:

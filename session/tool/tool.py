@@ -52,7 +52,7 @@ class Tool:
             is then spelled as JSON.
         name: The name for the model; None: the function's.
         description: The description for the model; None: the docstring.
-        timeout: Seconds after which a call is cancelled, and the model told so; None: never.
+        timeout: Seconds until a call is cancelled, and the result says so; None: never.
         is_parallel: It may run at the same time as other calls of one answer.
         longest: Characters of output that the model is shown; the middle of more is left out.
 
@@ -188,7 +188,7 @@ def _checked_name(name: object) -> str:
 
 
 def _message(error: Exception) -> str:
-    """Return the class and message of what a tool raised; of a group, those of each."""
+    """Return the class and message of what a tool raised; of a group, of each exception."""
     if isinstance(error, ExceptionGroup):
         return "\n".join(_message(each) for each in error.exceptions)
     try:

@@ -77,7 +77,7 @@ class MeteredStep:
     def _check_budget(self, route: Route) -> None:
         try:
             size = len(self._requests.render(route).content)
-        except Exception:  # noqa: BLE001 - the attempt raises it again, where it is classified
+        except Exception:  # noqa: BLE001 - the attempt raises it again, and classifies it
             size = 0
         self._meter.check_budget(self.step, route, size)
 

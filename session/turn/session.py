@@ -62,7 +62,7 @@ class Session:
         compact: Called to shorten the conversation if it is too long for the model; returns
             whether it did. None: the turn ends with `ContextOverflow`. See `Summary`.
         budget: What each turn may spend; None: no limit.
-        session_budget: What all turns and side calls may spend, with those of earlier runs if the
+        session_budget: What all turns and side calls may spend, with earlier runs if the
             store lists their attempts; None: no limit.
         price: What tokens cost, a `Price`; None: `Prices()` if a budget limits money, otherwise
             no price is looked up.
@@ -214,7 +214,7 @@ class Session:
         )
 
     def steer(self, text: str) -> None:
-        """Add *text* as a user message after the running step, or else at the next turn."""
+        """Add *text* as a user message after the running step, or at the next turn if none runs."""
         self._state.steering.append(text)
 
     async def side_call(
@@ -260,7 +260,7 @@ class Session:
     async def _ask(
         self, conversation: Conversation, asked: str | None, turn: Turn | None, *, is_own: bool
     ) -> str:
-        """Return the answer to *conversation*, in a step beside those of *turn*."""
+        """Return the answer to *conversation*, in a step beside the steps of *turn*."""
         state = self._state
         journal = None if turn is None or turn.journal is None else turn.journal.aside()
         emit = partial(state.emit, listener=None) if turn is None else turn.emit_aside

@@ -63,7 +63,7 @@ Call = Callable[[], Awaitable[int]]
 
 @contextmanager
 def server() -> Iterator[dict[str, str]]:
-    """Run `streamer.py`, and yield where it answers in a burst, and where it is paced."""
+    """Run `streamer.py`, and yield the address of its burst, and of its paced answer."""
     command = [sys.executable, str(Path(__file__).with_name("streamer.py")), str(DELTAS)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -74,7 +74,7 @@ def lines(number: int, size: int) -> str:
 
 
 def pair(number: int, size: int, route: Route) -> Iterator[Message]:
-    """Return a prompt, and an answer that thinks and calls a tool whose result has *size*."""
+    """Return a prompt, and an answer that thinks and calls a tool; the result has *size*."""
     yield Message("user", [Text(lines(number, 1000 if size == 1000 else 10))])
     thought = Reasoning(
         "I look.", signature="c2ln" * 40, encrypted="gAAA" * 40, item_id=f"rs_{number}"

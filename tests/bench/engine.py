@@ -1,7 +1,7 @@
 """The engine round a call that does nothing, against stamina round the same call.
 
 CPU time for each call, over many calls in one event loop. stamina is taken as its README has it,
-with its defaults; its hooks and log lines belong to retries, of which there are none here. One row
+with its defaults; its hooks and log lines belong to retries, and nothing is retried here. One row
 has them off all the same.
 """
 

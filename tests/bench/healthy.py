@@ -51,7 +51,7 @@ def timed(call: Callable[[], object], *, calls: int) -> float:
 
 
 def walk(*, degraded: int, healthy: int = 1) -> Callable[[], Route]:
-    """Return `DegradedRoutes.healthy` from the head of a chain whose first routes are degraded."""
+    """Return `DegradedRoutes.healthy` from the head of a chain with its first routes degraded."""
     routes = [Route(f"provider-{number}/model") for number in range(degraded + healthy)]
     siblings = {route: (sibling,) for route, sibling in pairwise(routes)}
     health = DegradedRoutes()

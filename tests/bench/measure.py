@@ -27,12 +27,12 @@ class Row:
     """One comparison; both sides are seconds, medians over the rounds, or bytes.
 
     Args:
-        what: What of ours was measured.
+        what: The part of ours that was measured.
         ours: What it took.
         against: What it is measured against.
         theirs: What that took.
-        limit: How much we may take: a multiple of *theirs* or, where *allows* is ``more``,
-            seconds on top of it; None where the row is there to be known, not to be kept.
+        limit: How much we may take: a multiple of *theirs* or, if *allows* is ``more``,
+            seconds on top of it; None if the row only informs, and has no limit.
         kind: How time was counted, or that it is memory.
     """
 
@@ -88,7 +88,7 @@ Side = TypeVar("Side", bound=Hashable)
 
 
 def medians(sides: Mapping[Side, Callable[[], float]], *, rounds: int) -> dict[Side, float]:
-    """Return the median of each side over *rounds*, in each of which every side has a turn.
+    """Return the median of each side over *rounds*; every side has a turn in each.
 
     Sides that take turns, in an order drawn anew for each round, meet the same noise.
     Before anything counts each is run once.
@@ -104,7 +104,7 @@ def medians(sides: Mapping[Side, Callable[[], float]], *, rounds: int) -> dict[S
 
 
 def where() -> dict[str, Any]:
-    """Say on what this runs."""
+    """Return what this runs on."""
     return {
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "system": f"{platform.system()} {platform.machine()}",
@@ -115,7 +115,7 @@ def where() -> dict[str, Any]:
 
 
 def describe(place: Mapping[str, Any]) -> str:
-    """Write what `where` gave in two lines."""
+    """Return the facts from `where` as two lines."""
     packages = ", ".join(f"{name} {number}" for name, number in place["packages"].items())
     return (
         f"{place['python']} on {place['system']}, {place['processors']} processors, "

@@ -74,7 +74,7 @@ class Stopwatch:
 
 
 class Peer:
-    """One connection, whose requests all get the same answer."""
+    """One connection; all its requests get the same answer."""
 
     def __init__(self, sock: socket.socket, answer: bytes, watch: Stopwatch) -> None:
         self._sock = sock

@@ -3,7 +3,7 @@
 The answer is 20,000 deltas in blocks of 64 KiB on a transport without a socket, kept in a file;
 beside it our parser and decoder alone, which read the same bytes. To resume is to open the file
 and load it, wall time. A thousand turns of a session in memory must not leave more behind than
-what was said, and the list of what it took: the rest of the process's memory is compared after
+the conversation, and the list of what it took: the rest of the process's memory is compared after
 200 turns and after 1,000.
 """
 
@@ -34,7 +34,7 @@ STEPS = 5_000
 ANSWER_LIMIT = 2.0
 RESUME_LIMIT = 1.0
 FLAT_LIMIT = 1.5
-"""Both are some 40 kB, of which the interpreter's own lists make a few."""
+"""Both are some 40 kB; the interpreter's own lists make a few of them."""
 
 
 def blocks_of(wire: Wire, deltas: int) -> list[bytes]:
@@ -44,7 +44,7 @@ def blocks_of(wire: Wire, deltas: int) -> list[bytes]:
 
 
 async def answered(wire: Wire, blocks: list[bytes], folder: str) -> None:
-    """Take a turn whose answer is *blocks*, and keep it in a file."""
+    """Take a turn with *blocks* as its answer, and keep it in a file."""
     client = Client(http=offline(httpx, blocks), providers={"bench": provider(wire)}, environ={})
     heard = 0
 
@@ -141,7 +141,7 @@ def flatness() -> Row:
     few = asyncio.run(left_behind(200, blocks))
     many = asyncio.run(left_behind(1_000, blocks))
     tracemalloc.stop()
-    what = "memory after 1,000 turns, without what was said and took"
+    what = "memory after 1,000 turns, without the conversation and its costs"
     return Row(what, many, "after 200", few, limit=FLAT_LIMIT, kind="memory")
 
 

@@ -1,6 +1,6 @@
 """A server that streams answers: the far side of `call.py`, in a process of its own.
 
-`/v1/messages` is answered in Anthropic's wire and any other path in that of OpenAI Chat, with as
+`/v1/messages` is answered in Anthropic's wire and any other path in OpenAI Chat's, with as
 many deltas as the command line says, each event a chunk of the transfer. On the first of the two
 ports that are printed as JSON an answer is written at once; on the second its chunks come a
 millisecond apart, so that the far side reads each by itself. Serves until the standard input is

@@ -175,7 +175,7 @@ def timed(runner: asyncio.Runner, far: Server, swap: Swap) -> float:
     """Return the median seconds between the two requests of a *swap*."""
 
     async def all_of_them() -> None:
-        await swap()  # opens the connections, where it is the first
+        await swap()  # opens the connections, if it is the first
         far.noted()
         for _ in range(SWAPS):
             await swap()

@@ -127,7 +127,7 @@ class Copies:
 
     @cached_property
     def without_links(self) -> Path:
-        """A checkout where links are files, with what an earlier build has left."""
+        """A checkout in which links are files, with what an earlier build has left."""
         place = self._checkout("without_links", symlinks=False)
         left = place / "build" / "lib" / "sidestep" / "session" / "of_an_earlier_build.py"
         left.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A frozen agent swaps like any other: one file for it and all it imports, by PyInstaller."""
+"""A frozen agent swaps like any other: PyInstaller packs it and its imports into one file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What type checkers say of a user's program, where sidestep is installed."""
+"""What type checkers say of a user's program if sidestep is installed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One streamed call with each SDK, as its own documentation makes it, and without its retries.
 
-The packages are imported by name when a call is made: where they are not installed, these tests
+The packages are imported by name when a call is made: if they are not installed, these tests
 are not run, and nothing else may trip over them.
 """
 
@@ -25,7 +25,7 @@ class Sdk:
     """One way to make the call.
 
     Args:
-        provider: Whose wire it speaks.
+        provider: The provider with the wire that it speaks.
         silent: Outages in which it ends as if the answer were whole. So an SDK takes a stream that
             was cut, and an HTTP client knows of no errors in a body: the agent must look at the
             end itself, as the README says.
@@ -40,7 +40,7 @@ class Sdk:
 
 
 def told(failure: Failure) -> dict[str, Any]:
-    """Return what decides on what follows, and what people are told."""
+    """Return what decides what follows, and what people see."""
     return {
         "kind": failure.kind,
         "status": failure.status,
@@ -51,7 +51,7 @@ def told(failure: Failure) -> dict[str, Any]:
 
 
 async def raised_by(call: Call, base: str, seconds: float) -> Exception | None:
-    """Return what a call of the model ``m`` raises; None where it ends as if all were well."""
+    """Return what a call of the model ``m`` raises; None if it ends as if all were well."""
     try:
         await call(base, "m", seconds)
     except Exception as error:  # noqa: BLE001 - any of them is what we look for

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 from pydantic_core import SchemaValidator
 
 Check = Callable[[Any], object]
-"""Takes a body; raises `pydantic.ValidationError` where the types do not allow it."""
+"""Takes a body; raises `pydantic.ValidationError` if the types do not allow it."""
 
 TYPES: Mapping[str, str] = {
     "anthropic": "anthropic.types.message_create_params.MessageCreateParamsStreaming",
@@ -25,10 +25,10 @@ TYPES: Mapping[str, str] = {
     "count openai-responses": "openai.types.responses.input_token_count_params."
     "InputTokenCountParams",
 }
-"""The dictionary that is a request, of a wire or of a vendor who has types of its own."""
+"""The dictionary that is a request of a wire, or of a vendor with types of its own."""
 
 Beyond = Mapping[str, frozenset[str]]
-"""Names that may stand beside those of the types: in a body, a message, its parts and its calls."""
+"""Names that may stand beside the types' own: in a body, a message, its parts and its calls."""
 
 
 def _beyond(body: str = "", message: str = "", part: str = "", call: str = "") -> Beyond:
@@ -43,12 +43,12 @@ BEYOND: Mapping[tuple[str, str], Beyond] = {
         for vendor in ("anthropic", "deepseek", "minimax", "moonshot", "zai")
     },
     ("openai-chat", "deepseek"): _beyond("thinking", "reasoning_content"),
-    # Source: github.com/Portkey-AI/gateway/issues/1338, where it is answered.
+    # Source: github.com/Portkey-AI/gateway/issues/1338, which is answered.
     ("openai-chat", "groq"): _beyond("stream_options"),
     ("openai-chat", "moonshot"): _beyond(message="reasoning_content"),
     ("openai-chat", "openrouter"): _beyond("reasoning", "reasoning_details", "cache_control"),
     ("openai-chat", "zai"): _beyond("thinking", "reasoning_content"),
-    # Who nobody knows may be a Gemini, whose signatures go back where they came from.
+    # An unknown model may be a Gemini, and its signatures go back to where they came from.
     # Source: ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29.
     ("openai-chat", "somewhere"): _beyond(call="extra_content"),
 }

@@ -102,7 +102,7 @@ class Sdk:
     """One way to ask Gemini.
 
     Args:
-        silent: Where it ends as if the answer were whole.
+        silent: The outages in which it ends as if the answer were whole.
         lost: What is gone by the time it raises.
     """
 

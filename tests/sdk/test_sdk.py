@@ -30,7 +30,7 @@ pytestmark = [
 ]
 
 LIMIT = 60  # seconds that a test may take; the first imports of an SDK are slow
-SILENCE = 0.3  # seconds after which a call gives up, where the stub says nothing
+SILENCE = 0.3  # seconds after which a call gives up, if the stub sends nothing
 PATIENCE = 30.0
 HELLO = Conversation([Message("user", [Text("Hello")])])
 EVENTS = {"content-type": "text/event-stream"}

@@ -191,7 +191,7 @@ def test_somebody_counts_in_three_wires() -> None:
 FREE = frozenset(
     {"input", "args", "response", "input_schema", "parameters", "parametersJsonSchema"}
 )
-"""Where an object may hold any name."""
+"""The places at which an object may hold any name."""
 
 
 def closed(value: Any) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,7 @@
 Source: ai.google.dev/gemini-api/docs/troubleshooting, /rate-limits and /thought-signatures,
 github.com/google-gemini/gemini-cli packages/core/src/utils/googleQuotaErrors.ts, and
 discuss.ai.google.dev/t/183654 for the depleted credits, read on 2026-11-29; captures gemini_*.
-The stop reasons are those of the google-genai package 2.34. MODEL_ARMOR, MALFORMED_RESPONSE and
+The stop reasons come from the google-genai package 2.34. MODEL_ARMOR, MALFORMED_RESPONSE and
 MISSING_THOUGHT_SIGNATURE are not in it, but in ai.google.dev/api/generate-content and in Vertex's
 reference.
 """

@@ -33,7 +33,7 @@ def complaint(
     """Return why the API behind *route* would refuse *body*; None if it would take it.
 
     Args:
-        vendor: Whose API it is. An unknown vendor is judged only by the rules that all share;
+        vendor: The owner of the API. An unknown vendor is judged only by the rules that all share;
             on Anthropic's wire it is a facade.
         issuer: Who made the proofs that are valid there.
     """

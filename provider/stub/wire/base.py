@@ -49,7 +49,7 @@ class StubRequest:
 
     @property
     def vendor(self) -> str:
-        """Whose API is asked; an unknown provider is its own vendor."""
+        """The owner of the API that is asked; an unknown provider is its own vendor."""
         return vendor_named(self.route.provider) or self.route.provider
 
     def id(self, prefix: str, *more: object) -> str:

@@ -123,7 +123,7 @@ class _Lowering:
         return made
 
     def _object(self, schema: Mapping[str, Any], refs: frozenset[str], depth: int) -> Schema:
-        """Return the properties of an object, with those of its alternatives."""
+        """Return the properties of an object and of its alternatives."""
         properties = dict(_properties(schema))
         for each in _alternatives(schema):
             if isinstance(each, Mapping):

@@ -26,7 +26,7 @@ MAPS = frozenset(
 
 
 def rooted(schema: Mapping[str, Any]) -> Schema:
-    """Return a shallow copy of *schema* whose root is an object, not a reference to one."""
+    """Return a shallow copy of *schema* with an object as its root, not a reference to one."""
     root = dict(schema)
     seen: set[str] = set()
     while isinstance(ref := root.pop("$ref", None), str) and ref not in seen:

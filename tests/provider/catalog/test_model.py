@@ -1,4 +1,4 @@
-"""What a model takes, as far as its name tells."""
+"""What a model takes, as far as its name shows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sidestep.provider.catalog.model import (
     reasons_as_openai,
 )
 
-# How it is told to think; then whether it takes sampling, silence, force and prefill, and whether
+# How its thinking is set; then whether it takes sampling, silence, force and prefill, and whether
 # its thinking is bound to what came before.
 CLAUDES = [
     pytest.param("claude-2.1", "none", "sampling silence force prefill", id="2.1"),

@@ -66,7 +66,7 @@ def answered(capture: dict[str, Any], body: str | None = None) -> Failure:
 
 
 def error_in(body: str) -> object:
-    """Return the first event of a stream that tells of an error, however it is framed."""
+    """Return the first event of a stream that is an error, however it is framed."""
     parser = SseParser()
     for _, data in [*parser.feed(body.encode()), *parser.flush()]:
         try:
@@ -116,7 +116,7 @@ def test_all_captures_of_failures_are_here() -> None:
     assert len(IN_STREAM) == 12
 
 
-# Where nothing but the wording tells what it is: its type and status are those of any bad request.
+# Only the wording shows what these are: any bad request has their type and status.
 BY_TEXT = {
     "anthropic_400_bound_conversation",
     "anthropic_400_credit_balance",

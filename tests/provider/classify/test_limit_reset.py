@@ -53,7 +53,7 @@ RESETS = [
         4.0,
     ),
     Limits(
-        "the first where nobody says", {"x-ratelimit-reset-a": "9", "x-ratelimit-reset-b": "4"}, 4.0
+        "the first if nobody says", {"x-ratelimit-reset-a": "9", "x-ratelimit-reset-b": "4"}, 4.0
     ),
     Limits("RFC 3339", anthropic("requests", "0", "2026-11-29T12:00:30Z"), at=SOON_AT),
     Limits(

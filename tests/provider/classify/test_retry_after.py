@@ -271,7 +271,7 @@ HINTS = [
         at=SOON_AT,
     ),
     Hint(
-        "what the upstream said",
+        "the upstream's message",
         "openrouter",
         429,
         said(

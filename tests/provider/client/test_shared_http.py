@@ -27,7 +27,7 @@ KEY = {"ANTHROPIC_API_KEY": "sk-test-1234567890abcdef"}
 
 @pytest.fixture
 def stub() -> Iterator[Stub]:
-    """A stub whose event loop outlasts those of the test."""
+    """A stub in an event loop that outlasts the loops of the test."""
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Stub()) as server:
         yield server
 

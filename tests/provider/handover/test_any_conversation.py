@@ -42,7 +42,7 @@ def test_a_conversation_made_elsewhere_is_taken_everywhere(
     conversation: Conversation, route: Route, cures: list[Cure]
 ) -> None:
     provider = ROUTES[route]
-    # No proof in it is good anywhere, so that its own are as those of others.
+    # No proof in it is good anywhere, so its own are like a stranger's.
     elsewhere = [replace(message, route=None) for message in conversation.messages]
 
     request = render(replace(conversation, messages=elsewhere), provider, route, cures)

@@ -103,7 +103,7 @@ def begun() -> Conversation:
 
 
 async def step(client: Client, conversation: Conversation, route: Route, number: int) -> None:
-    """Ask *route*, run the tools that it calls, and let the user go on where it calls none."""
+    """Ask *route*, run the tools that it calls, and let the user go on if it calls none."""
     async with client.stream(route, conversation) as reply:
         async for _ in reply:
             pass
@@ -118,7 +118,7 @@ async def step(client: Client, conversation: Conversation, route: Route, number:
 
 
 def run(part: Part, number: int) -> Part:
-    """Give *part*, where it is a call, a result; one with a picture, and one never."""
+    """Return *part* with a result if it is a call; one gets a picture, one stays open."""
     if not isinstance(part, ToolCall):
         return part
     if part.name == "screenshot":
@@ -146,7 +146,7 @@ def compact(conversation: Conversation) -> None:
 
 
 async def move(stub: Stub, client: Client, first: Route, second: Route, at: int) -> None:
-    """Take seven steps on *first*, but for the two from number *at* on, on *second*."""
+    """Take seven steps on *first*, except two from number *at* on, which go to *second*."""
     stub.reset()
     conversation = begun()
     for number in range(STEPS):

@@ -92,7 +92,7 @@ MADE_IDS = {
     "mistral/magistral-medium": "nine",
     "mistral/codestral": "nine",
 }
-"""The ids that a route makes, where they are not the usual ones."""
+"""The ids that a route makes, if they are not the usual ones."""
 SHORT = {"long", "kimi"}
 REWRITTEN = {
     "openai-chat/gpt-4o": SHORT,
@@ -108,7 +108,7 @@ REWRITTEN = {
     "minimax/MiniMax-M2": SHORT,
     "somewhere/some-model": SHORT,
 }
-"""The ids that a route does not take; the others take all but those of a Kimi."""
+"""The ids that a route does not take; the others take all except a Kimi's."""
 
 
 def reasoning(kind: str, number: int) -> list[Reasoning]:
@@ -126,7 +126,7 @@ def reasoning(kind: str, number: int) -> list[Reasoning]:
 
 
 def made_on(route: str | None, kind: str, ids: Sequence[str]) -> list[Message]:
-    """Return two turns of which *route* made every answer."""
+    """Return two turns in which *route* made every answer."""
     sign: dict[str, Any] = {"signature": "c2lnbmF0dXJl"} if kind == "parts" else {}
 
     def named(name: str) -> Any:

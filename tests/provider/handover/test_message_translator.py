@@ -100,7 +100,7 @@ SHAPES = [
         (FIRST,),
     ),
     Shape(
-        "the model first, where it may be",
+        "the model first, if it may be",
         [answer("Hi."), user("Hi.")],
         [answer("Hi."), user("Hi.")],
         to=CHAT,
@@ -126,13 +126,13 @@ SHAPES = [
         (LATER.format(1),),
     ),
     Shape(
-        "instructions after a question, where they may be",
+        "instructions after a question, if they may be",
         [user("Hi."), system("Be kind.")],
         [user("Hi."), system("Be kind.")],
         to=GPT,
     ),
     Shape(
-        "instructions after a message of which nothing is left",
+        "instructions after a message that lost all its parts",
         [user(""), system("Be kind."), user("Hi.")],
         [user("Hi.")],
         (EMPTY.format(0), NOTHING.format(0)),
@@ -166,7 +166,7 @@ SHAPES = [
         ("dropped image of messages[1].parts[0]: an answer cannot hold one",),
     ),
     Shape(
-        "what only a model can say, said by the user",
+        "what only a model can say, in the user's message",
         [user("Hi.", Reasoning("T"), CALL)],
         [user("Hi.")],
         (
@@ -309,7 +309,7 @@ PHASES = [
     pytest.param(GPT, GPT, "final_answer", None, id="its own"),
     pytest.param("openai/gpt-4o", GPT, None, "another route issued it", id="of another model"),
     pytest.param(GPT, CHAT, None, "another route issued it", id="on another wire"),
-    pytest.param(CLAUDE, CLAUDE, None, "this API has no place for it", id="where nobody has one"),
+    pytest.param(CLAUDE, CLAUDE, None, "this API has no place for it", id="nobody has one"),
     pytest.param(None, GPT, None, "another route issued it", id="of nobody knows whom"),
 ]
 
@@ -334,7 +334,7 @@ SIGNED_TEXT = [
     pytest.param(GEMINI, GEMINI, "Hi.", True, id="its own"),
     pytest.param(CLAUDE, GEMINI, "Hi.", False, id="another's"),
     pytest.param(None, GEMINI, "Hi.", False, id="unknown"),
-    pytest.param(CLAUDE, CLAUDE, "Hi.", False, id="its own, where text has none"),
+    pytest.param(CLAUDE, CLAUDE, "Hi.", False, id="its own, though text has none"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""What is told of the settings and tools that a request has otherwise."""
+"""The notes on settings and tools that a request has otherwise."""
 
 from __future__ import annotations
 
@@ -103,7 +103,9 @@ def test_a_setting_that_is_said_otherwise_is_told(
 
 
 TOOLS = [
-    pytest.param(GPT, LS, {"tool_choice": "ls", "parallel_tool_calls": False}, [], id="all said"),
+    pytest.param(
+        GPT, LS, {"tool_choice": "ls", "parallel_tool_calls": False}, [], id="all settings"
+    ),
     pytest.param(HAIKU, LS, {"tool_choice": "ls", "parallel_tool_calls": False}, [], id="Claude"),
     pytest.param(HAIKU, LS, {"tool_choice": "none", "parallel_tool_calls": False}, [], id="none"),
     pytest.param(FLASH, LS, {"tool_choice": "required"}, [], id="Gemini"),
@@ -127,7 +129,7 @@ TOOLS = [
         ZAI,
         LS,
         {"tool_choice": "none"},
-        ["dropped the tools: it can only so be said that none is to be called"],
+        ["dropped the tools: this is the only way to forbid calls"],
         id="no tools at all",
     ),
     pytest.param(

@@ -317,7 +317,7 @@ FACTS = [
         "anthropic",
         "kimi-k3",
         {"unsupported_parameters": frozenset({"thinking"})},
-        id="a facade, Kimi that is told its effort",
+        id="a facade, Kimi with an effort",
     ),
     pytest.param(
         "moonshot",

@@ -1,4 +1,4 @@
-"""Ids of tool calls: kept where they have the form, else made from what they are."""
+"""Ids of tool calls: kept if they have the form, else made from what they are."""
 
 from __future__ import annotations
 

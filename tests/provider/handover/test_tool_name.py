@@ -1,4 +1,4 @@
-"""Names of tools: kept where a target can spell them, else changed and told apart."""
+"""Names of tools: kept if a target can spell them, else changed and kept distinct."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from ..conversations import NAMES
 GIVEN = [
     pytest.param(OPENAI_NAMES, "read_file", "read_file", id="in form"),
     pytest.param(OPENAI_NAMES, "read.file", "read_file", id="a dot"),
-    pytest.param(GEMINI_NAMES, "read.file", "read.file", id="a dot, where it may stand"),
+    pytest.param(GEMINI_NAMES, "read.file", "read.file", id="a dot, allowed"),
     pytest.param(OPENAI_NAMES, "mcp__srv__do it!", "mcp__srv__do_it_", id="a space"),
     pytest.param(OPENAI_NAMES, "1st", "1st", id="a digit first"),
-    pytest.param(GEMINI_NAMES, "1st", "_1st", id="a digit first, where it may not"),
-    pytest.param(GEMINI_NAMES, "-x", "_-x", id="a hyphen first, where it may not"),
+    pytest.param(GEMINI_NAMES, "1st", "_1st", id="a digit first, refused"),
+    pytest.param(GEMINI_NAMES, "-x", "_-x", id="a hyphen first, refused"),
     pytest.param(OPENAI_NAMES, "", "_", id="empty"),
     pytest.param(OPENAI_NAMES, "читай", "_____", id="another script"),
     pytest.param(OPENAI_NAMES, "\ud83d", "_", id="half a character"),
     pytest.param(OPENAI_NAMES, "x\n", "x_", id="a line break"),
     pytest.param(OPENAI_NAMES, "x" * 65, "x" * 64, id="too long"),
-    pytest.param(ANTHROPIC_NAMES, "x" * 65, "x" * 65, id="long, where it may be"),
+    pytest.param(ANTHROPIC_NAMES, "x" * 65, "x" * 65, id="long, allowed"),
     pytest.param(ANTHROPIC_NAMES, "x" * 129, "x" * 128, id="too long everywhere"),
 ]
 

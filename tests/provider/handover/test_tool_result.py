@@ -1,4 +1,4 @@
-"""Every call has one result, with pictures where the target takes them."""
+"""Every call has one result, with pictures if the target takes them."""
 
 from __future__ import annotations
 

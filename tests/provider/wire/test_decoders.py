@@ -32,7 +32,7 @@ BODIES = st.sampled_from(STREAMS)
 
 
 def read(capture: dict[str, Any], cuts: list[int]) -> tuple[Decoder, list[Delta], Failure | None]:
-    """Read a capture whose body comes in the blocks that *cuts* leave."""
+    """Read a capture; its body comes in the blocks that *cuts* leave."""
     wire: Wire = capture["provider"]
     decoder, parser = decoder_of(Provider(wire, wire, "http://h", None)), parser_of(wire)
     body = capture["body"].encode()

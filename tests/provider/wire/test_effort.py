@@ -41,7 +41,7 @@ def test_what_a_model_of_openai_takes(model: str, taken: tuple[Effort, ...]) -> 
 NEAREST = [
     pytest.param("medium", USUAL, "medium", id="the same"),
     pytest.param("max", USUAL, "high", id="below"),
-    pytest.param("minimal", USUAL, "low", id="above, where nothing is below"),
+    pytest.param("minimal", USUAL, "low", id="above, if nothing is below"),
     pytest.param("minimal", ("none", *USUAL), "low", id="never none"),
     pytest.param("none", ("minimal", *USUAL), "minimal", id="none, of one that always thinks"),
     pytest.param("low", ("none",), None, id="nothing but none"),

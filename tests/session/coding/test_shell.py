@@ -88,7 +88,7 @@ async def test_a_command_starts_in_the_workspace(tool: ShellTool, tmp_path: Path
 
 
 async def stopped(tool: ShellTool, watch: Watch, command: str) -> str:
-    """Return what the tool tells of *command*, which runs until its time is up.
+    """Return what the tool reports of *command*, which runs until its time is up.
 
     A long output comes first. Because no pipe holds all of it, the tool has begun to read, and to
     measure the time, when the command writes to `alive`.

@@ -1,7 +1,7 @@
 """`sidestep run --session`, killed at one point after another; run by `test_kill.py`.
 
 ``python killing.py FOLDER URL STRIDE`` takes a turn at the stub at URL in a folder of its own,
-killed before the first statement or event, then at every STRIDE-th, until it comes to the end.
+killed before the first statement or event, then at every STRIDE-th, until it reaches the end.
 After each it goes on with ``--resume`` and is let live, and leaves its exit status in ``status``.
 """
 
@@ -25,7 +25,7 @@ ROUTE = "anthropic/claude-sonnet-5"
 
 
 def _killed_at(number: int) -> None:
-    """Have this process killed where it comes to point *number*, from 1."""
+    """Kill this process when it reaches point *number*, from 1."""
     connect, passed, tell = sqlite3.connect, count(1), console.Output.__call__
 
     def point(*_statement: str) -> None:
@@ -57,7 +57,7 @@ def _run(folder: Path, prompt: str, *options: str) -> None:
 
 
 def _forked(work: Callable[[], None]) -> int:
-    """Do *work* in a process of its own; return its status, or less than 0 where it was killed."""
+    """Do *work* in a process of its own; return its status, or less than 0 if it was killed."""
     if not (child := os.fork()):
         try:
             work()
@@ -85,7 +85,7 @@ def _take(folder: Path, url: str, number: int) -> bool:
 
 
 def main(folder: str, url: str, stride: str) -> None:
-    """Take the turn until it comes to its end."""
+    """Take the turn until it ends."""
     os.environ["SIDESTEP_PROVIDERS"] = httpx.get(f"{url}/_stub/providers").text
     for number in count(1, int(stride)):
         if not _take(Path(folder, f"{number:03}"), url, number):

@@ -14,7 +14,7 @@ MAP = {"fallbackModelsByModel": {A: B}}
 
 
 def within(**boundaries: str | None) -> dict[str, Any]:
-    """Return a map of three routes whose providers are in *boundaries*."""
+    """Return a map of three routes with their providers in *boundaries*."""
     providers = {name: {"boundary": boundary} for name, boundary in boundaries.items() if boundary}
     return {"fallbackModelsByModel": {A: [B, C]}, "providers": providers}
 

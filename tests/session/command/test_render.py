@@ -87,19 +87,19 @@ EXPLAINED = [
         "anthropic/claude-haiku-4-5",
         {"temperature": 1.5},
         ["changed temperature 1.5 to 1.0: it is the highest"],
-        id="a setting of which is told already",
+        id="a setting with its reason",
     ),
     pytest.param(
         CLAUDE,
         {"reasoning": "high", "tool_choice": "required"},
         ["changed tool_choice 'required' to 'auto': it thinks, and then none can be forced"],
-        id="a choice of which is told already",
+        id="a choice with its reason",
     ),
     pytest.param(
         "anthropic/claude-haiku-4-5",
         {"max_output_tokens": 500, "reasoning": "high"},
         ["dropped thinking: max_tokens of 500 leaves no room for it"],
-        id="effort of which is told already",
+        id="effort with its reason",
     ),
 ]
 

@@ -43,7 +43,7 @@ PATHS = [
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with what a name may lead to, where one is at home."""
+    """A folder with what a name may lead to, as the working directory."""
     (tmp_path / "old").write_text("kept")
     (tmp_path / "folder").mkdir()
     (tmp_path / "locked").mkdir(mode=0o500)

@@ -1,4 +1,4 @@
-"""What a journal comes to, also one that was cut, or holds lines of somebody else's."""
+"""The summary of a journal, also if it was cut, or holds lines of somebody else's."""
 
 from __future__ import annotations
 

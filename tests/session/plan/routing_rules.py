@@ -1,4 +1,4 @@
-"""Routing rules for tests, and an agent whose steps go where they say."""
+"""Routing rules for tests, and an agent with steps that follow them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Run:
 
     @classmethod
     def following(cls, environ: Mapping[str, str]) -> Run:
-        """Return one whose middleware follows *environ*."""
+        """Return an agent with a middleware that follows *environ*."""
         run = cls(FallbackConfig(fallback_models_by_model={}))
         run.engine = Sidestep.from_env(environ, clock=run.clock, on_event=run.events.append)
         return run

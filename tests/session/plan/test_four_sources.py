@@ -343,7 +343,7 @@ KEYS = {"ZAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
         ),
         pytest.param(
             {"SIDESTEP_HINT": "zai:x,anthropic"}, "hint", {"hint": 1}, "C172 C088", None,
-            id="asked by name, where one has a model",
+            id="asked by name, if one has a model",
         ),
         pytest.param(
             {"SIDESTEP_HINT": "zai,anthropic"}, "fast", {}, "", "neither a route nor one of hint",

@@ -405,7 +405,9 @@ async def test_a_stream_does_not_move_after_its_first_fragment(
     [
         pytest.param(TWO, MoveHistory(), [P, F1], id="no tool call yet"),
         pytest.param(TWO, MoveHistory(holds_calls=True), [P], id="a tool call pins it"),
-        pytest.param(TWO, MoveHistory(holds_calls=True, route=F1), [F1], id="where it is"),
+        pytest.param(
+            TWO, MoveHistory(holds_calls=True, route=F1), [F1], id="to the route that answered"
+        ),
         pytest.param(
             ONE, MoveHistory(holds_calls=True, route=F1), [P], id="not to one that has gone"
         ),

@@ -133,7 +133,7 @@ def test_with_no_fit_candidate_the_step_fails_before_any_attempt_and_says_why(fi
         pytest.param(rule(C), "coding", Needs(boundary="eu"), id="of the step"),
         pytest.param(
             rule(f'{A} boundary = "eu"', more='boundary = "eu"'), "coding", Needs(boundary="us"),
-            id="a step cannot open that of the rule",
+            id="a step cannot open the rule's",
         ),
         pytest.param('boundary = "eu"\n' + rule(C), str(C), None, id="of the file, for a route"),
         pytest.param(

@@ -1,4 +1,4 @@
-"""Routing rules: what they come to, and what is wrong in them."""
+"""Routing rules: the plans that they make, and what is wrong in them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SWAP_ONLY = Swap(sibling=SIBLING, cooldown=None)
 
 
 def stop(cooldown: float | None = None) -> Stop:
-    """Return a stop whose reason does not matter here."""
+    """Return a stop; its reason does not matter here."""
     return Stop(why="", cooldown=cooldown)
 
 

@@ -144,7 +144,7 @@ async def test_later_steps_start_on_the_sibling_until_the_cooldown_ends(
         ),
         pytest.param(
             {"fallback_models_by_model": {A: (B, C)}, "max_upstream_retry_attempts": 0},
-            [A, B, C], [], id="a list, whose first has no siblings of its own",
+            [A, B, C], [], id="a list, and its first has no siblings of its own",
         ),
         pytest.param(
             {"fallback_models_by_model": {A: (B,), C: (A,)}, "max_upstream_retry_attempts": 0},

@@ -15,7 +15,7 @@ from sidestep.provider.conversation import Message, Text
 
 
 async def main(path: str) -> None:
-    """Do what is told, until nothing more is."""
+    """Do each order that is read, until there are no more."""
     store = SqliteStore(path)
     print("ready", flush=True)
     while line := await anyio.to_thread.run_sync(sys.stdin.readline):

@@ -1,7 +1,7 @@
 """A session that is killed at one point after another; run by `test_sqlite_crash.py`.
 
 ``python crashing.py FOLDER OPERATIONS STRIDE`` takes `STEPS` on a new file in FOLDER, and again on
-another, killed before the first statement, then before every STRIDE-th, until it comes to the end.
+another, killed before the first statement, then before every STRIDE-th, until it reaches the end.
 With OPERATIONS it is killed inside statements, after so many of SQLite's own operations and each
 multiple of that. The log beside each file has one byte for each step that had returned.
 """
@@ -70,7 +70,7 @@ async def _take_steps(path: Path) -> None:
 
 
 def _kill_at(number: int, *, operations: int) -> None:
-    """Have this process killed where SQLite comes to point *number*, from 1."""
+    """Kill this process when SQLite reaches point *number*, from 1."""
     connect, passed = sqlite3.connect, count(1)
 
     def point(*_statement: str) -> None:
@@ -101,7 +101,7 @@ def _dies(path: Path, number: int, *, operations: int) -> bool:
 
 
 def main(folder: str, operations: str = "0", stride: str = "1") -> None:
-    """Take the steps until they come to their end."""
+    """Take the steps until they end."""
     for number in count(1, int(stride)):
         if not _dies(Path(folder, f"{number:03}.db"), number, operations=int(operations)):
             return

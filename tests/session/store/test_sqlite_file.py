@@ -170,7 +170,7 @@ async def test_a_file_system_that_is_read_only_is_told(
 
 @pytest.fixture
 def guarded() -> Iterator[Path]:
-    """A directory whose modes hold for this process, whoever runs it."""
+    """A directory with modes that hold for this process, whoever runs it."""
     with tempfile.TemporaryDirectory() as name:
         folder, user = Path(name), os.geteuid()
         if user == 0:

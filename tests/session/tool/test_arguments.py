@@ -1,4 +1,4 @@
-"""What a model gives a tool: what fits, what is forgiven, and what it is told otherwise."""
+"""What a model sends a tool: what fits, what is forgiven, and what the model reads if it fails."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ async def hinted(n: Annotated[int, Field(default=3)]) -> str:
         pytest.param(flag, {"is_deep": "true"}, "True", id="a boolean in quotes"),
         pytest.param(optional, {}, "7", id="left out"),
         pytest.param(optional, {"n": None}, "7", id="null for what may be left out"),
-        pytest.param(nullable, {"n": None}, "None", id="null where it is a value"),
+        pytest.param(nullable, {"n": None}, "None", id="null, if it is a value"),
         pytest.param(texts, {"paths": '["a"]'}, "['a']", id="a list in quotes"),
         pytest.param(edit, {"edits": '[{"old": "a"}]'}, "['a']", id="objects in quotes"),
         pytest.param(text, {"word": "[1]"}, "'[1]'", id="a text that looks like a list"),
-        pytest.param(either, {"n": "3"}, "'3'", id="a text where one may be"),
+        pytest.param(either, {"n": "3"}, "'3'", id="a text, if one may be"),
         pytest.param(anything, {"value": True}, "True", id="anything"),
         pytest.param(span, {"span": {"first": 1}}, "1", id="a dataclass"),
         pytest.param(renamed, {"from": 1}, "1", id="another name"),

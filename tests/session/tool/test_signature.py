@@ -1,4 +1,4 @@
-"""What can be a tool, and what a model is told of it."""
+"""What can be a tool, and what a model sees of it."""
 
 from __future__ import annotations
 

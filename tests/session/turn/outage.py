@@ -57,7 +57,7 @@ class Outage:
         return self
 
     def open(self, **options: Any) -> Session:
-        """Return a session before this outage, with *options* beside those of the first."""
+        """Return a session before this outage, with *options* beside the first session's."""
         return Session(
             self.route,
             middleware=self.middleware,

@@ -1,4 +1,4 @@
-"""A turn as a stream: who hears its events, and what is raised where its block ends."""
+"""A turn as a stream: who hears its events, and what its block raises at its end."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_only_a_refusal_is_repaired_and_only_where_something_changes(
 
 
 class Agent:
-    """An agent whose request is refused until it was changed *needed* times."""
+    """An agent; its request is refused until it was changed *needed* times."""
 
     def __init__(self, *, needed: int = 1, changes: bool = True, **fields: Any) -> None:
         self.needed = needed

@@ -1,4 +1,4 @@
-"""A step goes where it fits: by the count of a provider where it gives one, else as estimated."""
+"""A step goes where it fits: by the count of a provider if it has one, else as estimated."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ CASES = [
         "at the swap, and it does not", [A, SMALL_TOO, C], 99, {B: 101}, [A, C], [B],
         {B: "101 tokens, as openrouter counts, do not fit into its 100"}, [A],
     ),
-    Case("a route that is never come to is not asked", [A, SMALL_TOO], 99, {}, [A]),
+    Case("a route that is never reached is not asked", [A, SMALL_TOO], 99, {}, [A]),
     Case("it was counted before", [SMALL, C], 500, asked=[A], known={A: 100}),
     Case(
         "it was counted before, and grew", [SMALL, C], 5, asked=[C], known={A: 101},
@@ -263,7 +263,7 @@ async def _unreached(_: object) -> None:
     raise AssertionError
 
 
-# What a conversation tells of its size, once a provider has counted a part of it.
+# What a conversation knows of its size, once a provider has counted a part of it.
 
 
 def said(*messages: Message) -> Conversation:

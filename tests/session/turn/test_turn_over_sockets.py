@@ -217,7 +217,7 @@ ALIKE: dict[str, Any] = {
 
 
 async def sent_to(outage: Outage, route: Route) -> list[tuple[str, Any]]:
-    """Let *outage* see a turn and a side call; return what came for *route*, but for its cache."""
+    """Let *outage* see a turn and a side call; return what came for *route*, less its cache."""
     await outage.session.turn("hi")
     outage.middleware.degraded.clear()
     await outage.session.side_call("A title?")

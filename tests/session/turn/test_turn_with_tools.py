@@ -300,7 +300,7 @@ async def test_of_a_cancelled_eager_answer_a_call_that_had_not_begun_is_not_kept
 
 
 class CancelledStore(MemoryStore):
-    """A store while whose write asyncio itself cancels the turn."""
+    """A store; asyncio itself cancels the turn while it writes."""
 
     def __init__(self, at: str) -> None:
         super().__init__()
@@ -741,7 +741,7 @@ SONNET, OPUS = B, Route("anthropic/claude-opus-4-8")
 async def test_answers_that_break_off_after_a_tool_ran_end_the_turn_at_some_point(
     settings: dict[str, Any], routes: list[Route], slept: list[float]
 ) -> None:
-    """Each is followed by a step that sees the result, where a step would have tried again."""
+    """A next step sees the result, in place of a retry within the step."""
     tools = Tools()
     options = {**tools.options, "eager": True}
     siblings: Any = {"fallbackModelsByModel": {SONNET: OPUS, OPUS: SONNET}}

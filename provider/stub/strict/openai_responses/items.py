@@ -40,7 +40,7 @@ class ItemForm(NamedTuple):
 
     Args:
         needs: The required keys.
-        strings: The required keys whose values are strings.
+        strings: The required keys with a string as value.
         takes: The optional keys.
     """
 

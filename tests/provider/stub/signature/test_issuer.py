@@ -24,7 +24,7 @@ ASKED = {"role": "user", "content": "Read a.py"}
 @pytest.mark.parametrize(
     ("route", "content", "want"),
     [
-        pytest.param(ROUTE, "thought", ProofState.VALID, id="where it was issued"),
+        pytest.param(ROUTE, "thought", ProofState.VALID, id="on the route that issued it"),
         pytest.param(ROUTE, "thought!", ProofState.EDITED, id="on other content"),
         pytest.param("anthropic/claude-3", "thought", ProofState.FOREIGN, id="on another route"),
     ],

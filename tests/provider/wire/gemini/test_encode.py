@@ -197,7 +197,7 @@ CONTENTS = [
         ],
     ),
     Said(
-        "images of a result go after all results where they cannot be in it",
+        "images of a result go after all results if they cannot be in it",
         [GO, answer(done("a1", [PIXEL]), done("b2"), route=SECOND)],
         [
             said(),

@@ -158,7 +158,7 @@ SIGNED_CALLS = [
         LOCAL,
         {"missing_signature": PLACEHOLDER_SIGNATURE},
         [PLACEHOLDER_SIGNATURE, None],
-        id="another's, where one must be",
+        id="another's, if one must be",
     ),
 ]
 

@@ -101,7 +101,7 @@ ENDS = [
     pytest.param(
         [*CALL[:3], ended(output=[{**CALLING, "arguments": "{}"}])],
         "tool_call_malformed",
-        id="a call whose end stands in the terminal event only",
+        id="a call that ends only in the terminal event",
     ),
     pytest.param(
         [*SAID, done(1, **CALLING, arguments='{"a'), ended()],

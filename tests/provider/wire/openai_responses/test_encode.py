@@ -113,7 +113,7 @@ INPUTS = [
         [GO_ITEM, said("Looking.") | {"phase": "commentary"}, GO_ITEM],
     ),
     Input(
-        "its own thinking of which nothing can be read",
+        "its own thinking, with nothing to read",
         [GO, answer(replace(THOUGHT, text=""), Text("Done.", item_id="msg_1")), GO],
         [
             GO_ITEM,
@@ -188,7 +188,7 @@ INPUTS = [
         ],
     ),
     Input(
-        "another's call, whose id is as good",
+        "another's call, with an id that is as good",
         [GO, answer(ToolCall("toolu_1", "read", {}, "completed", "1"), route=CLAUDE)],
         [GO_ITEM, call("toolu_1"), result("toolu_1", "1")],
     ),
