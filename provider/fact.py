@@ -90,16 +90,16 @@ def fact(
     text: str | None = None,
     seen: Mapping[str, str] | None = None,
     lacks_capacity: bool = False,
-    **given: str,
+    **words_by_name: str,
 ) -> Fact:
-    """Return a fact; *given* has for each name its words, separated by spaces."""
-    words = {name: frozenset(value.split()) for name, value in given.items()}
+    """Return a fact; *words_by_name* has for each name its words, separated by spaces."""
+    words = {name: frozenset(value.split()) for name, value in words_by_name.items()}
     return Fact(kind, words, seen or {}, text, lacks_capacity)
 
 
-def facts(kind: FailureKind, *texts: str, **given: str) -> tuple[Fact, ...]:
+def facts(kind: FailureKind, *texts: str, **words_by_name: str) -> tuple[Fact, ...]:
     """Return one fact for each of *texts*."""
-    words = {name: frozenset(value.split()) for name, value in given.items()}
+    words = {name: frozenset(value.split()) for name, value in words_by_name.items()}
     return tuple(Fact(kind, words, text=text) for text in texts)
 
 

@@ -36,8 +36,8 @@ def config_error(error: ValidationError, *, where: str, model: type[BaseModel]) 
     first = error.errors(include_url=False)[0]
     path, owner = _path(where, first["loc"], model)
     if first["type"] == "extra_forbidden":
-        if known := owner.model_fields.get(str(first["loc"][-1])):
-            other = f"`{known.alias}` is there as well"
+        if twin := owner.model_fields.get(str(first["loc"][-1])):
+            other = f"`{twin.alias}` is there as well"
             return ConfigError(f"{path} is written in two spellings, {other}: keep one of them")
         names = ", ".join(str(field.alias) for field in owner.model_fields.values())
         return ConfigError(f"{path} is not a setting: use one of {names}")

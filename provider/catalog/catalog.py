@@ -56,8 +56,8 @@ def catalog(*overrides: Mapping[str, ProviderSettings]) -> dict[str, Provider]:
     """
     providers = {provider.name: provider for provider in _KNOWN}
     for name, settings in (item for each in overrides for item in each.items()):
-        known = providers.get(name)
-        providers[name] = _with_settings(known or _new_provider(name, settings), settings)
+        existing = providers.get(name)
+        providers[name] = _with_settings(existing or _new_provider(name, settings), settings)
     return providers
 
 

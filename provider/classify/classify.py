@@ -1,6 +1,6 @@
 """The classification of an error: from a provider's answer to a `Failure`.
 
-Facts are tried in order: those of the configuration, money, overflow, rejected history, filter and
+Facts are tried in order: the configured ones, then money, overflow, rejected history, filter and
 refusal, the rest. If none matches, the status decides. Inside a stream this is not the 200 of the
 response, but the status that the error's own type or code stands for.
 """

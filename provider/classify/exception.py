@@ -1,4 +1,4 @@
-"""The classification of other libraries' exceptions, none of which is imported.
+"""The classification of other libraries' exceptions; it imports none of those libraries.
 
 Classes of different libraries have only their names in common: httpx2 is a fork of httpx, and every
 SDK has its own classes. So an exception is recognised by the names of its class and its parents, by
@@ -165,8 +165,8 @@ def _sdk_failure(error: BaseException, context: CallContext) -> Failure | None:
 def _meaning(error: BaseException) -> NameMeaning | None:
     if not exception_names.SDKS.intersection(roots_of(error)):
         return None
-    known = exception_names.BY_SDK
-    return next((known[name] for name in _names(error) if name in known), None)
+    meanings = exception_names.BY_SDK
+    return next((meanings[name] for name in _names(error) if name in meanings), None)
 
 
 def _failure_of_name(error: BaseException, meaning: NameMeaning) -> Failure:
@@ -181,8 +181,8 @@ def _transport_failure(error: BaseException) -> Failure | None:
     if exception_names.CANCELLED.intersection(names):
         return Failure(kind=FailureKind.CANCELLED, message="cancelled")
     if exception_names.TRANSPORTS.intersection(roots_of(error)):
-        known = exception_names.BY_TRANSPORT
-        meaning = next((known[name] for name in names if name in known), None)
+        meanings = exception_names.BY_TRANSPORT
+        meaning = next((meanings[name] for name in names if name in meanings), None)
         return None if meaning is None else _failure_of_transport(error, meaning)
     if isinstance(error, TimeoutError):
         return _failure_of_transport(error, NameMeaning(FailureKind.TIMEOUT))
@@ -242,8 +242,8 @@ def _system_code(error: BaseException) -> str | None:
 
 
 def _code(error: BaseException) -> str | None:
-    known = exception_names.SYSTEM
-    code = next((known[name] for name in _names(error) if name in known), None)
+    meanings = exception_names.SYSTEM
+    code = next((meanings[name] for name in _names(error) if name in meanings), None)
     if code is None and isinstance(error, OSError):
         return exception_names.SYSTEM_NUMBERS.get(error.errno or 0)
     return code

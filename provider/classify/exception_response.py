@@ -158,9 +158,9 @@ def _provider_and_wire(
     name = context.route.provider if context.route is not None else ""
     if not name:
         name = next((PROVIDER_OF_SDK.get(root, "") for root in roots_of(error)), "")
-    known = catalog().get(name)
-    if known is not None:
-        return known.name, known.wire
+    provider = catalog().get(name)
+    if provider is not None:
+        return provider.name, provider.wire
     if "google" in roots_of(error) or name == "gemini":
         return name or "gemini", "gemini"
     is_anthropic = b'"type":"error"' in body.replace(b" ", b"")

@@ -64,9 +64,9 @@ def facts_in_order(
         for reads_text in (False, True):
             for report, tables in readings:
                 for table in tables:
-                    for known in getattr(table, section):
-                        if (known.text is not None) is reads_text:
-                            yield known, report
+                    for fact in getattr(table, section):
+                        if (fact.text is not None) is reads_text:
+                            yield fact, report
 
 
 def kind_of_status(status: int | None, tables: tuple[FactTable, ...] = ()) -> FailureKind:

@@ -73,15 +73,15 @@ def read_wait(
         readings: The reports, and the tables to read them by.
     """
     headers = {name.lower(): value for name, value in headers.items()}
-    asked = retry_after(headers, now=now)
+    hint = retry_after(headers, now=now)
     if kind is FailureKind.QUOTA:
-        return _until_reset(headers, readings, asked, now)
-    if asked is not None or kind not in _TEMPORARY:
-        return asked, None
+        return _until_reset(headers, readings, hint, now)
+    if hint is not None or kind not in _TEMPORARY:
+        return hint, None
     for report, tables in readings:
-        asked = retry_after(report.hints, now=now) or _delay(report) or _text_wait(report, tables)
-        if asked is not None:
-            return asked, None
+        hint = retry_after(report.hints, now=now) or _delay(report) or _text_wait(report, tables)
+        if hint is not None:
+            return hint, None
     at = _named_reset(headers, readings)
     if at is None and kind is FailureKind.RATE_LIMIT:
         reset = _limit_reset(headers, readings)
@@ -94,18 +94,18 @@ def read_wait(
 def _until_reset(
     headers: Mapping[str, str],
     readings: Sequence[Reading],
-    asked: float | None,
+    hint: float | None,
     now: float | None,
 ) -> tuple[float | None, datetime | None]:
     at = _named_reset(headers, readings)
     if at is not None:
-        return asked, at
+        return hint, at
     for report, _ in readings:
-        asked = asked or _usable(duration(report.hints.get("resets-in", "")))
+        hint = hint or _usable(duration(report.hints.get("resets-in", "")))
     reset = _limit_reset(headers, readings, exhausted_only=True)
     if reset is None:
-        return asked, _midnight(headers, readings, now)
-    return asked or _usable(reset.seconds), reset.at
+        return hint, _midnight(headers, readings, now)
+    return hint or _usable(reset.seconds), reset.at
 
 
 def _midnight(

@@ -26,12 +26,12 @@ class SharedHttp:
     runs, as with `asyncio.run` twice, an own client is replaced by a new one.
 
     Args:
-        given: The host's own client; it is never replaced or closed. None: make one of httpx when
-            it is first needed, because that loads the certificates.
+        host_client: The host's own client; it is never replaced or closed. None: make one of httpx
+            when it is first needed, because that loads the certificates.
     """
 
-    def __init__(self, given: HttpClient | None) -> None:
-        self._given = given
+    def __init__(self, host_client: HttpClient | None) -> None:
+        self._host_client = host_client
         self._own: httpx.AsyncClient | None = None
         self._loop: object = None
 
@@ -43,9 +43,9 @@ class SharedHttp:
                 proxies or certificates cannot be.
         """
         loop = _running_loop()
-        if self._given is not None:
+        if self._host_client is not None:
             self._loop = self._loop or loop
-            return self._given  # type: ignore[return-value]  # httpx2's has the same methods
+            return self._host_client  # type: ignore[return-value]  # httpx2's has the same methods
         if loop is not self._loop:
             if self._own is not None and not _has_ended(self._loop):
                 raise ConfigError(f"this `Client` is in use in another event loop: {_ONE_EACH}")
@@ -56,7 +56,7 @@ class SharedHttp:
 
     def explained(self, error: Exception) -> Exception:
         """Return the cause of *error* if the host's client came from another event loop."""
-        if self._given is None or self._loop is _running_loop():
+        if self._host_client is None or self._loop is _running_loop():
             return error
         return ConfigError(
             f"the client passed as `http` was first used in another event loop, and its "
@@ -65,7 +65,7 @@ class SharedHttp:
         )
 
     async def aclose(self) -> None:
-        """Close the own client; a given one stays open."""
+        """Close the own client; the host's stays open."""
         own, self._own = self._own, None
         if own is not None and self._loop is _running_loop():
             await own.aclose()

@@ -106,14 +106,14 @@ def question_of(rendering: RenderedRequest) -> RenderedRequest | None:
         return None
     body: dict[str, Any] = read_json(rendering.content)
     if counter.keys is None:
-        asked = {"generateContentRequest": {"model": f"models/{rendering.route.model}", **body}}
+        payload = {"generateContentRequest": {"model": f"models/{rendering.route.model}", **body}}
     else:
-        asked = {key: value for key, value in body.items() if key in counter.keys}
+        payload = {key: value for key, value in body.items() if key in counter.keys}
     ending, instead = counter.path
     return replace(
         rendering,
         path=rendering.path.removesuffix(ending) + instead,
-        content=write_body(asked),
+        content=write_body(payload),
     )
 
 

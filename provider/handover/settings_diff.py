@@ -46,23 +46,23 @@ def unsaid(
     yield from _tools(settings, tools, body, renamed)
 
 
-def _number(name: str, asked: float | None, sent: float | None) -> Iterator[Note]:
-    if asked is None or asked == sent:
+def _number(name: str, setting: float | None, sent: float | None) -> Iterator[Note]:
+    if setting is None or setting == sent:
         return
     if sent is None:
-        yield Note("dropped", f"{name} {asked}", _NOT_TAKEN)
+        yield Note("dropped", f"{name} {setting}", _NOT_TAKEN)
     else:
-        yield Note("changed", f"{name} {asked} to {sent}", _NEAREST)
+        yield Note("changed", f"{name} {setting} to {sent}", _NEAREST)
 
 
 def _effort(settings: Settings, sent: Mapping[str, Any], *, thinks: bool) -> Iterator[Note]:
-    asked, found = settings.reasoning, _sent_effort(sent)
-    if asked is None or asked == found or (asked == "none" and not thinks):
+    setting, in_body = settings.reasoning, _sent_effort(sent)
+    if setting is None or setting == in_body or (setting == "none" and not thinks):
         return
-    if found is None:
-        yield Note("dropped", f"effort {asked!r}", _NOT_TAKEN)
-    elif asked == "none" or found != "budget":
-        yield Note("changed", f"effort {asked!r} to {found!r}", _NEAREST)
+    if in_body is None:
+        yield Note("dropped", f"effort {setting!r}", _NOT_TAKEN)
+    elif setting == "none" or in_body != "budget":
+        yield Note("changed", f"effort {setting!r} to {in_body!r}", _NEAREST)
 
 
 def _sent_effort(sent: Mapping[str, Any]) -> str | None:

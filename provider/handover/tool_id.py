@@ -47,10 +47,10 @@ class ToolIds:
     def next_id(self, id_: str) -> str:
         """Return the id of the next call; its id in the conversation is *id_*."""
         # Some agents join the two ids of an item; the first is the one that a result refers to.
-        for known in (id_, id_.partition("|")[0]):
-            if known not in self._taken and self._form.pattern.fullmatch(known):
-                self._taken.add(known)
-                return known
+        for candidate in (id_, id_.partition("|")[0]):
+            if candidate not in self._taken and self._form.pattern.fullmatch(candidate):
+                self._taken.add(candidate)
+                return candidate
         while True:
             count = self._seen[id_] = self._seen.get(id_, 0) + 1
             made = self._make(f"{count}\0{id_}")

@@ -58,12 +58,12 @@ class ToolNames:
 
     def name_of(self, name: str) -> str:
         """Return the API's name of the tool *name*."""
-        known = self._names.get(name)
-        if known is None:
-            known = name if self._is_free(name) else self._make(name)
-            self._names[name] = known
-            self._owners[known] = name
-        return known
+        api_name = self._names.get(name)
+        if api_name is None:
+            api_name = name if self._is_free(name) else self._make(name)
+            self._names[name] = api_name
+            self._owners[api_name] = name
+        return api_name
 
     @property
     def renamed(self) -> Mapping[str, str]:

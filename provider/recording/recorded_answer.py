@@ -125,17 +125,19 @@ class Recorded:
     def spoken_by(self, providers: Mapping[str, Provider]) -> Provider:
         """Return the provider that answered; an unknown one is made of its name and its wire."""
         name = self.provider
-        known = providers.get(name)
-        if known is not None:
-            return self._other_wire_of(known, providers) or known
+        provider = providers.get(name)
+        if provider is not None:
+            return self._other_wire_of(provider, providers) or provider
         if name.endswith(_FACADE):
             return Provider(name.removesuffix(_FACADE), "anthropic", "", None)
         return Provider(name, self.looks_like or self._guessed(), "", None)
 
-    def _other_wire_of(self, known: Provider, providers: Mapping[str, Provider]) -> Provider | None:
-        """Return the provider of the same vendor with the answer's wire, if *known* has another."""
-        vendor, wire = vendor_of(known), self.looks_like
-        if wire in (None, known.wire):
+    def _other_wire_of(
+        self, provider: Provider, providers: Mapping[str, Provider]
+    ) -> Provider | None:
+        """Return the same vendor's provider with the answer's wire, if *provider* has another."""
+        vendor, wire = vendor_of(provider), self.looks_like
+        if wire in (None, provider.wire):
             return None
         others = (p for p in providers.values() if p.wire == wire and vendor_of(p) == vendor)
         return next(others, None)

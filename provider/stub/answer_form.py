@@ -85,10 +85,10 @@ def _model_answer(obj: Table, where: str) -> ModelAnswer:
 
 
 def _fault(obj: Table, where: str) -> Fault | None:
-    given = [key for key in FAULTS if key in obj and (key == "error" or obj.flag(key))]
-    if len(given) > 1:
-        raise ConfigError(f"{where} has {' and '.join(given)}: an answer takes one fault")
-    match given:
+    faults = [key for key in FAULTS if key in obj and (key == "error" or obj.flag(key))]
+    if len(faults) > 1:
+        raise ConfigError(f"{where} has {' and '.join(faults)}: an answer takes one fault")
+    match faults:
         case ["error"]:
             return StreamError(_error(obj.get("error"), obj.at("error")))
         case ["cut"]:

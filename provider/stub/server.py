@@ -238,8 +238,10 @@ class Stub:
         answer = self.scenario.answer(request.route, request.number)
         if answer is not None:
             return script_of(answer, request)
-        known = ", ".join(map(repr, self.scenario.answers))
-        message = f"the stub's scenario has no answer for {request.route!r}: it answers for {known}"
+        routes = ", ".join(map(repr, self.scenario.answers))
+        message = (
+            f"the stub's scenario has no answer for {request.route!r}: it answers for {routes}"
+        )
         return error_script(request.dialect, 404, request_id=request.id("req_"), message=message)
 
 

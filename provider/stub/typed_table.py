@@ -19,17 +19,17 @@ class Table:
 
     Args:
         where: The object's place, for messages; empty for the whole file.
-        known: The keys that it may have. None: any.
+        keys: The keys that it may have. None: any.
     """
 
-    def __init__(self, obj: object, where: str, known: Collection[str] | None = None) -> None:
+    def __init__(self, obj: object, where: str, keys: Collection[str] | None = None) -> None:
         if not isinstance(obj, Mapping):
             raise wrong(where or "a scenario", obj, "an object")
         self._obj = obj
         self._where = where
         for key in obj:
-            if not isinstance(key, str) or (known is not None and key not in known):
-                raise ConfigError(_unknown_key(key, where, known or ()))
+            if not isinstance(key, str) or (keys is not None and key not in keys):
+                raise ConfigError(_unknown_key(key, where, keys or ()))
 
     def __contains__(self, key: str) -> bool:
         return key in self._obj
@@ -74,8 +74,8 @@ class Table:
             raise wrong(self.at(key), value, "true, or be left out")
         return value
 
-    def table(self, key: str, known: Collection[str] | None = None) -> Table:
-        return Table(self._obj.get(key, {}), self.at(key), known)
+    def table(self, key: str, keys: Collection[str] | None = None) -> Table:
+        return Table(self._obj.get(key, {}), self.at(key), keys)
 
 
 def wrong(where: str, value: object, want: str) -> ConfigError:
@@ -83,15 +83,15 @@ def wrong(where: str, value: object, want: str) -> ConfigError:
     return ConfigError(f"{where} must be {want}, got {reprlib.repr(value)}")
 
 
-def near(word: str, known: Iterable[str]) -> str:
-    """Return a hint at the *known* words that *word* resembles; empty: it resembles none."""
-    close = difflib.get_close_matches(word, list(known), n=3)
+def near(word: str, words: Iterable[str]) -> str:
+    """Return a hint at the *words* that *word* resembles; empty: it resembles none."""
+    close = difflib.get_close_matches(word, list(words), n=3)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 
 
-def _unknown_key(key: object, where: str, known: Collection[str]) -> str:
+def _unknown_key(key: object, where: str, keys: Collection[str]) -> str:
     place = where or "the scenario"
     if not isinstance(key, str):
         return f"{place} has the key {key!r}: keys are strings"
-    hint = near(key, known)
-    return f"{place} has an unknown key {key!r}{hint}: allowed here are {', '.join(known)}"
+    hint = near(key, keys)
+    return f"{place} has an unknown key {key!r}{hint}: allowed here are {', '.join(keys)}"

@@ -85,9 +85,9 @@ class BaseDecoder:
 
     def _take_usage(self, usage: Usage) -> None:
         """Keep the latest count, unless it counts neither input nor output and an earlier did."""
-        known = self.usage
+        earlier = self.usage
         counts = usage.input is not None or usage.output is not None
-        if counts or (known.input is None and known.output is None):
+        if counts or (earlier.input is None and earlier.output is None):
             self.usage = usage
 
     def _error(self, value: object) -> ProviderError:

@@ -58,17 +58,17 @@ def openai_efforts(model: str) -> Sequence[Effort]:
     return next((taken for pattern, taken in _OPENAI if pattern.match(name)), _OPENAI_NEWEST)
 
 
-def nearest_effort(asked: Effort, taken: Sequence[Effort]) -> Effort | None:
-    """Return the effort of *taken* that is nearest to *asked*, rather below it than above.
+def nearest_effort(effort: Effort, taken: Sequence[Effort]) -> Effort | None:
+    """Return the effort of *taken* that is nearest to *effort*, rather below it than above.
 
     None: *taken* has no thinking effort. An effort that asks for thinking never becomes ``none``.
 
     Args:
         taken: Efforts, least first.
     """
-    if asked in taken:
-        return asked
-    thinking = [effort for effort in taken if effort != "none"]
-    most = _ORDER.index(asked)
-    below = [effort for effort in thinking if _ORDER.index(effort) < most]
+    if effort in taken:
+        return effort
+    thinking = [each for each in taken if each != "none"]
+    most = _ORDER.index(effort)
+    below = [each for each in thinking if _ORDER.index(each) < most]
     return next(iter(below[-1:] or thinking), None)

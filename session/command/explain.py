@@ -85,17 +85,17 @@ def explain_answer(
         route: The route that answered; None: a route with a healthy sibling, if any has one.
     """
     middleware = Sidestep.from_env(environ)
-    known = middleware.providers
-    provider = recorded.spoken_by(known)
+    providers = middleware.providers
+    provider = recorded.spoken_by(providers)
     decoder = decoder_of(provider)
     outcome = read(recorded, provider, decoder)
-    assumed = [*recorded.notes, *_notes(recorded, provider, known)]
+    assumed = [*recorded.notes, *_notes(recorded, provider, providers)]
     if outcome.failure is None:
         return _answer(decoder) | {"assumed": assumed}
     if route is None and middleware.config is not None:
         assumed.append("a route with a healthy sibling, as no --model was given")
     outcome.failure.route = route
-    keys = [environ.get(each.api_key_env or "", "") for each in known.values()]
+    keys = [environ.get(each.api_key_env or "", "") for each in providers.values()]
     outcome.failure.message = redact_keys(outcome.failure.message, keys)
     outcome.failure.because = outcome.failure.because or _fact(outcome, recorded, decoder)
     sibling, chain = _sibling(middleware.plan, route)
@@ -105,12 +105,12 @@ def explain_answer(
     return _described(outcome) | decided | {"assumed": assumed}
 
 
-def _notes(recorded: Recorded, provider: Provider, known: Mapping[str, Provider]) -> list[str]:
+def _notes(recorded: Recorded, provider: Provider, providers: Mapping[str, Provider]) -> list[str]:
     """Return what was assumed of the provider, and what contradicts it."""
     name, wire = recorded.provider, recorded.looks_like
     if not name:
         return [f"the {provider.wire} wire, as no provider was given"]
-    if not recorded.names_somebody and name not in known:
+    if not recorded.names_somebody and name not in providers:
         shown = redact_shapes(name)
         return [f"the {provider.wire} wire, as {shown!r} is no provider that sidestep knows"]
     if wire not in (None, provider.wire):
@@ -163,11 +163,11 @@ def _sibling(plan: Plan | None, route: Route | None) -> tuple[Route | None, str 
     holding = [
         name for name, chain in plan.chains.items() if route in (entry.route for entry in chain)
     ]
-    for asked in (route, *holding):
-        course = plan.options_for(asked)
+    for name in (route, *holding):
+        course = plan.options_for(name)
         for sibling in course.siblings.get(route, ()):
             if sibling not in course.unfit:
-                return sibling, None if asked == route else asked
+                return sibling, None if name == route else name
     return None, None
 
 

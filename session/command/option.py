@@ -78,8 +78,8 @@ class Limit(click.ParamType[tuple[str, float]]):
         if key.replace("_", "-") not in _LIMITS:
             close = difflib.get_close_matches(key, _LIMITS, n=1)
             hint = f" (did you mean {close[0]!r}?)" if close else ""
-            known = f"take one of {', '.join(_LIMITS)}"
-            self.fail(f"{key!r} is nothing that a budget limits{hint}: {known}", param, ctx)
+            choices = f"take one of {', '.join(_LIMITS)}"
+            self.fail(f"{key!r} is nothing that a budget limits{hint}: {choices}", param, ctx)
         name = key.replace("-", "_")
         try:
             limit = _number(number)

@@ -63,12 +63,12 @@ def render_conversation(
     Raises:
         ConfigError: The provider of *route* is not known.
     """
-    known = Sidestep.from_env(environ).providers
-    provider = known.get(route.provider)
+    providers = Sidestep.from_env(environ).providers
+    provider = providers.get(route.provider)
     if provider is None:
         raise ConfigError(
             f"{route.provider!r} of {str(route)!r} is no provider that is known: take one of "
-            f"{', '.join(sorted(known))}, or add it to SIDESTEP_PROVIDERS"
+            f"{', '.join(sorted(providers))}, or add it to SIDESTEP_PROVIDERS"
         )
     body, rendering = body_of(conversation, provider, route)
     unsaid_ = unsaid(

@@ -80,14 +80,14 @@ class Account:
             return None
         return f"the {self._owner} has lasted {lasted:.1f} of {limit:g} s (`{self._name}.seconds`)"
 
-    def limit_exceeded(self, route: Route, asked: Amount, now: float) -> str | None:
-        """Return why an attempt on *route* that may cost *asked* is refused; None: it is not."""
+    def limit_exceeded(self, route: Route, amount: Amount, now: float) -> str | None:
+        """Return why an attempt on *route* that may cost *amount* is refused; None: it is not."""
         for unit in ("attempts", "input_tokens", "output_tokens", "money"):
             limit = getattr(self.budget, unit)
             if limit is None:
                 continue
             used = getattr(self.spent, unit) + getattr(self.held, unit)
-            more = getattr(asked, unit)
+            more = getattr(amount, unit)
             if used >= limit or used + more > limit:
                 spent = (
                     f"the {self._owner} has spent {_amount(unit, used)} of {_amount(unit, limit)}"

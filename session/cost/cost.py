@@ -31,8 +31,8 @@ class Cost:
     def money(self) -> float | None:
         """US dollars; None: an attempt has no price."""
         moneys = [attempt.money for attempt in self.attempts]
-        known = [money for money in moneys if money is not None]
-        return sum(known, 0.0) if len(known) == len(moneys) else None
+        prices = [money for money in moneys if money is not None]
+        return sum(prices, 0.0) if len(prices) == len(moneys) else None
 
     @property
     def is_estimated(self) -> bool:

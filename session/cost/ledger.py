@@ -125,10 +125,10 @@ class Ledger:
         """True if *route* has a price."""
         return self.price(route, Usage(1, 1)) is not None
 
-    def limit_exceeded(self, route: Route, asked: Amount) -> str | None:
-        """Return why an attempt that may cost *asked* would exceed a limit; None: it would not."""
+    def limit_exceeded(self, route: Route, amount: Amount) -> str | None:
+        """Return why an attempt that may cost *amount* would exceed a limit; None: it would not."""
         now = self.clock.time()
-        reasons = (account.limit_exceeded(route, asked, now) for account in self.accounts)
+        reasons = (account.limit_exceeded(route, amount, now) for account in self.accounts)
         return next((why for why in reasons if why is not None), None)
 
     def time_exceeded(self) -> str | None:

@@ -97,13 +97,13 @@ class StepMeter:
             account.held.add(amount, sign)
 
     def _charge(self, step: Step, attempt: Attempt, usage: Usage, is_estimated: bool) -> None:
-        route, sent, written = attempt.route, usage.input or 0, usage.output or 0
+        route, input_tokens, output_tokens = attempt.route, usage.input or 0, usage.output or 0
         money = self._ledger.price(route, usage)
         for account in self._accounts:
-            account.spent.add(Amount(1, sent, written, money or 0.0))
+            account.spent.add(Amount(1, input_tokens, output_tokens, money or 0.0))
         cost = AttemptCost(
             step.number, attempt.number, route,
-            sent, written, usage.cache_read, usage.cache_write, money, is_estimated,
+            input_tokens, output_tokens, usage.cache_read, usage.cache_write, money, is_estimated,
         )  # fmt: skip
         self._costs[attempt.number] = cost
         self._emit(cost)
@@ -149,15 +149,15 @@ def _usage_of(
     if error is not None and not _may_be_charged(error):
         return Usage(0, 0), False
     usage = reply.usage
-    sent, written = _input(usage, request), usage.output
-    is_estimated = sent is None or written is None
-    if sent is None:
-        sent = _tokens(len(request.content))
-    if written is None or error is not None:
+    input_tokens, output_tokens = _input(usage, request), usage.output
+    is_estimated = input_tokens is None or output_tokens is None
+    if input_tokens is None:
+        input_tokens = _tokens(len(request.content))
+    if output_tokens is None or error is not None:
         received = _tokens(_length(reply.parts))
-        is_estimated = is_estimated or received > (written or 0)
-        written = max(written or 0, received)
-    return Usage(sent, written, usage.cache_read, usage.cache_write), is_estimated
+        is_estimated = is_estimated or received > (output_tokens or 0)
+        output_tokens = max(output_tokens or 0, received)
+    return Usage(input_tokens, output_tokens, usage.cache_read, usage.cache_write), is_estimated
 
 
 def _may_be_charged(error: BaseException) -> bool:

@@ -43,10 +43,10 @@ class PlayedTurn:
 
         What this process needs itself, above all for its first request, does not count.
         """
-        asked = [request.at for request in self.requests]
+        starts = [request.at for request in self.requests]
         ends = chain(self.answered_at, repeat(failed_at))
         return sum(
             min(answered_at, failed_at) - at
-            for at, answered_at in zip(asked, ends, strict=False)
+            for at, answered_at in zip(starts, ends, strict=False)
             if failed_at - seconds <= at <= failed_at
         )

@@ -153,13 +153,13 @@ class Journal:
 
     def _append(self, record: Mapping[str, Any]) -> bool:
         """Write *record* in one call; return whether all of it is there."""
-        written = b"\n" * self._is_torn + line(record)
+        data = b"\n" * self._is_torn + line(record)
         try:
-            size = os.write(self._file, written)
+            size = os.write(self._file, data)
         except OSError as error:
             self._complain(error.strerror)
             return False
-        if size < len(written):
+        if size < len(data):
             self._is_torn = True
             self._complain("there was room for half a line")
             return False

@@ -121,9 +121,9 @@ def _source(environ: Mapping[str, str]) -> str | None:
     return next((name for name in VARIABLES if name in environ), None)
 
 
-def _names(plan: Plan | None, asked: str | None) -> list[str]:
-    if asked is not None:
-        return [asked]
+def _names(plan: Plan | None, name: str | None) -> list[str]:
+    if name is not None:
+        return [name]
     if plan is None:
         return []
     if isinstance(plan, HintPlan) and plan.inherits:

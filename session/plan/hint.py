@@ -45,12 +45,12 @@ class HintPlan(Plan):
 
 
 def following_plan(
-    text: str, environ: Mapping[str, str], known: Mapping[str, Provider]
+    text: str, environ: Mapping[str, str], providers: Mapping[str, Provider]
 ) -> HintPlan:
     """Return the plan of the hint *text*, for whatever model a step asks for.
 
     Args:
-        known: The providers of this process.
+        providers: The providers of this process.
 
     Raises:
         ConfigError: A variable is not closed, or no element can be used.
@@ -58,7 +58,7 @@ def following_plan(
 
     @lru_cache(maxsize=256)
     def follow(inherited: str | None) -> Plan:
-        return hint_plan(text, environ, inherited=inherited, known=known)
+        return hint_plan(text, environ, inherited=inherited, providers=providers)
 
     # Report errors that do not depend on the model once, here, and not at every step.
     sample = follow("model")
@@ -78,7 +78,7 @@ def hint_plan(
     environ: Mapping[str, str],
     *,
     inherited: str | None,
-    known: Mapping[str, Provider],
+    providers: Mapping[str, Provider],
 ) -> Plan:
     """Return the plan of the hint *text*: its elements in order, and every failure swaps.
 
@@ -87,7 +87,7 @@ def hint_plan(
 
     Args:
         inherited: The model for elements that name none; None: such elements are malformed.
-        known: The providers of this process.
+        providers: The providers of this process.
 
     Raises:
         ConfigError: A variable is not closed, or no element can be used.
@@ -105,7 +105,7 @@ def hint_plan(
     chain: dict[Route, str] = {}
     for number, element in enumerate(elements, 1):
         where = f"element {number} of the hint{quotes[number - 1]}"
-        route = _route(element, where, inherited, known)
+        route = _route(element, where, inherited, providers)
         if not element and (missing := unset(unexpanded[number - 1], environ)):
             message = f"{where} is empty, because there is no value in {' and '.join(missing)}"
             fix = f"set {missing[0]}, or write ${{{missing[0]}:-default}}"
@@ -123,13 +123,13 @@ def hint_plan(
     if len(elements) > 1 and len(routes) == 1 and not any(w.code == "C088" for w in warnings):
         message = "the hint has several elements, but only one that can be used"
         warnings.append(ConfigWarning("C088", message, "fix another, or leave only that one"))
-    return _plan(routes, known, warnings)
+    return _plan(routes, providers, warnings)
 
 
 def _plan(
-    routes: list[Route], known: Mapping[str, Provider], warnings: list[ConfigWarning]
+    routes: list[Route], providers: Mapping[str, Provider], warnings: list[ConfigWarning]
 ) -> Plan:
-    entries = tuple(entry_at(route, known[route.provider]) for route in routes)
+    entries = tuple(entry_at(route, providers[route.provider]) for route in routes)
     return Plan(
         source="the hint",
         config=bare_config(max_fallback_attempts=len(routes) - 1),
@@ -140,7 +140,7 @@ def _plan(
 
 
 def _route(
-    element: str, where: str, inherited: str | None, known: Collection[str]
+    element: str, where: str, inherited: str | None, providers: Collection[str]
 ) -> Route | ConfigWarning:
     """Return the route that *element* names, or a warning of what is wrong with it."""
     provider, colon, model = element.partition(":")
@@ -152,9 +152,9 @@ def _route(
         if not colon and inherited is None:
             fix += ", or ask for a route, so that the element takes its model"
         return ConfigWarning("C172", f"{where} {problem}", fix)
-    if provider not in known:
-        close = difflib.get_close_matches(provider.lower(), known, n=1)
-        fix = f"write {close[0]!r}" if close else f"take one of {', '.join(sorted(known))}"
+    if provider not in providers:
+        close = difflib.get_close_matches(provider.lower(), providers, n=1)
+        fix = f"write {close[0]!r}" if close else f"take one of {', '.join(sorted(providers))}"
         return ConfigWarning("C087", f"{where} names no provider that is known", fix)
     return Route(f"{provider}/{model}")
 

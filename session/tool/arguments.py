@@ -54,8 +54,8 @@ class Arguments:
             ) from error
         self._names = tuple(self.schema["properties"])
 
-    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments for a call of the function; *given* is neither changed nor shared.
+    def check(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments for a call of the function; *raw* is neither changed nor shared.
 
         Some mistakes that models make are corrected: a number or a boolean in quotes, null for an
         optional argument, and a list or an object spelled as a string of JSON.
@@ -63,7 +63,7 @@ class Arguments:
         Raises:
             BadArguments: Something is missing, unknown or of the wrong type.
         """
-        arguments = copy.deepcopy(dict(given))
+        arguments = copy.deepcopy(dict(raw))
         try:
             found = self._model.model_validate(arguments)
         except ValidationError as error:
@@ -85,9 +85,9 @@ class Arguments:
             lines = [self._explain(problem) for problem in _problems(error)]
             raise BadArguments(_listed(lines)) from None
 
-    def _corrected(self, given: dict[str, Any], wrong: Iterable[object]) -> dict[str, Any]:
-        """Return *given* with the usual mistakes of models corrected, in the arguments *wrong*."""
-        corrected = dict(given)
+    def _corrected(self, raw: dict[str, Any], wrong: Iterable[object]) -> dict[str, Any]:
+        """Return *raw* with the usual mistakes of models corrected, in the arguments *wrong*."""
+        corrected = dict(raw)
         for name in corrected.keys() & wrong:
             value = corrected[name]
             if value is None and name not in self.schema.get("required", ()):
@@ -99,12 +99,12 @@ class Arguments:
                     continue
         return corrected
 
-    def _refuse_booleans(self, given: Mapping[str, Any], found: BaseModel) -> None:
+    def _refuse_booleans(self, raw: Mapping[str, Any], found: BaseModel) -> None:
         """Refuse true and false for a number, because pydantic would take them as 1 and 0."""
         lines = [
             f"- {name}: Input should be a number, not true or false"
             for name, field in zip(self._names, self._parameters, strict=True)
-            if _is_boolean_read_as_number(given.get(name), getattr(found, field))
+            if _is_boolean_read_as_number(raw.get(name), getattr(found, field))
         ]
         if lines:
             raise BadArguments(_listed(lines))
@@ -114,8 +114,8 @@ class Arguments:
         if problem["type"] == "extra_forbidden":
             message = "There is no such argument; leave it out"
             if len(where) == 1:
-                known = ", ".join(self._names)
-                message += f". The arguments are {known}" if known else ". The tool takes none"
+                names = ", ".join(self._names)
+                message += f". The arguments are {names}" if names else ". The tool takes none"
         return _shortened(f"- {_place(where)}: {message}", _LONGEST_LINE)
 
 
@@ -181,14 +181,14 @@ def _untitled(schema: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _is_boolean_read_as_number(given: object, read: object) -> bool:
-    if isinstance(given, list) and isinstance(read, list):
-        return any(map(_is_boolean_read_as_number, given, read))
-    if isinstance(given, dict):
+def _is_boolean_read_as_number(raw: object, read: object) -> bool:
+    if isinstance(raw, list) and isinstance(read, list):
+        return any(map(_is_boolean_read_as_number, raw, read))
+    if isinstance(raw, dict):
         held = read if isinstance(read, dict) else getattr(read, "__dict__", {})
-        return any(_is_boolean_read_as_number(each, held.get(key)) for key, each in given.items())
+        return any(_is_boolean_read_as_number(each, held.get(key)) for key, each in raw.items())
     is_number = isinstance(read, int | float) and not isinstance(read, bool)
-    return isinstance(given, bool) and is_number
+    return isinstance(raw, bool) and is_number
 
 
 def _problems(error: ValidationError) -> list[ErrorDetails]:

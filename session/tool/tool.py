@@ -110,10 +110,10 @@ class Tool:
         output, is_error = await self._outcome(input)
         return ToolResult(bounded(output, self.longest), is_error)
 
-    async def _outcome(self, given: Mapping[str, Any]) -> tuple[Output, bool]:
+    async def _outcome(self, raw: Mapping[str, Any]) -> tuple[Output, bool]:
         """Return what the model is shown, and whether it is an error."""
         try:
-            arguments = self._arguments.check(given)
+            arguments = self._arguments.check(raw)
             with anyio.move_on_after(self.timeout):
                 returned = await self._call(arguments)
                 return _output_of(returned)

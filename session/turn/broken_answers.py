@@ -24,11 +24,11 @@ class BrokenAnswers:
         """Count from 0 again, because an answer was complete."""
         self._count = 0
 
-    def wait_after(self, error: StepFailed, asked: str) -> float | None:
+    def wait_after(self, error: StepFailed, target: str) -> float | None:
         """Return the seconds to wait before the next step; None: no step follows *error*.
 
         Args:
-            asked: What the next step asks for. It does not wait if it starts on another route
+            target: What the next step asks for. It does not wait if it starts on another route
                 that is healthy.
         """
         self._count += 1
@@ -36,7 +36,7 @@ class BrokenAnswers:
         if self._count > limits.max_retries + limits.max_swaps:
             return None
         failure = error.failure
-        start = self._middleware.healthy(asked)
+        start = self._middleware.healthy(target)
         is_left = failure is not None and start != failure.route
         if is_left and self._middleware.degraded.is_available(start):
             return 0.0

@@ -140,8 +140,8 @@ class Session:
         return self._state.route
 
     @route.setter
-    def route(self, asked: str) -> None:
-        self._state.ask_for(asked)
+    def route(self, route: str) -> None:
+        self._state.ask_for(route)
 
     @property
     def conversation(self) -> Conversation:
@@ -258,7 +258,7 @@ class Session:
         return await self._ask(conversation, route, turn, is_own=messages is None)
 
     async def _ask(
-        self, conversation: Conversation, asked: str | None, turn: Turn | None, *, is_own: bool
+        self, conversation: Conversation, route: str | None, turn: Turn | None, *, is_own: bool
     ) -> str:
         """Return the answer to *conversation*, in a step beside the steps of *turn*."""
         state = self._state
@@ -267,7 +267,7 @@ class Session:
         metered = MeteredStep(
             state,
             conversation,
-            asked=state.asked if asked is None else asked,
+            asked=state.asked if route is None else route,
             emit=partial(emit, journal=journal),
             journal=journal,
             is_own=is_own,

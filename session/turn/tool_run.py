@@ -117,6 +117,6 @@ def _pending(message: Message) -> Iterator[tuple[int, ToolCall]]:
 def _unknown(name: str, tools: Mapping[str, Tool]) -> ToolResult:
     from ..tool.tool import ToolResult
 
-    known = ", ".join(sorted(tools)) or "none at all"
-    text = f"There is no tool {name!r}; there are: {known}."
+    names = ", ".join(sorted(tools)) or "none at all"
+    text = f"There is no tool {name!r}; there are: {names}."
     return ToolResult(text, is_error=True)

@@ -99,7 +99,7 @@ def claude_facts(model: str) -> ClaudeFacts:
     name = ClaudeName.of(model)
     if name in _CLAUDES:
         return _CLAUDES[name]
-    family = [facts for known, facts in _CLAUDES.items() if known.family == name.family]
+    family = [facts for key, facts in _CLAUDES.items() if key.family == name.family]
     return family[-1] if name.family and family else _BOUND
 
 

@@ -266,7 +266,7 @@ class AnthropicDecoder(BaseDecoder):
         mine.cache_write = _larger(mine.cache_write, usage.get("cache_creation_input_tokens"))
 
 
-def _larger(known: int | None, count: object) -> int | None:
+def _larger(earlier: int | None, count: object) -> int | None:
     if not isinstance(count, int):
-        return known
-    return count if known is None else max(known, count)
+        return earlier
+    return count if earlier is None else max(earlier, count)

@@ -91,30 +91,30 @@ def _sampling(handover: Handover) -> dict[str, float]:
         temperature = MAX_TEMPERATURE
     if temperature is not None and not handover.target.takes_temperature_and_top_p:
         top_p = None
-    asked = {"temperature": temperature, "top_p": top_p}
-    return {name: value for name, value in asked.items() if value is not None}
+    sampling = {"temperature": temperature, "top_p": top_p}
+    return {name: value for name, value in sampling.items() if value is not None}
 
 
 def _thinking(handover: Handover, max_tokens: int) -> dict[str, Any]:
     """Return the parameters about thinking; none of them: the model decides."""
     target, effort = handover.target, handover.settings.reasoning
-    asked: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if effort is None or target.thinking == "none":
-        return asked
+        return fields
     if effort == "none":
         if target.can_disable_thinking:
-            asked["thinking"] = {"type": "disabled"}
+            fields["thinking"] = {"type": "disabled"}
     elif target.thinking == "adaptive":
-        asked["thinking"] = {"type": "adaptive"}
-        asked["output_config"] = {"effort": nearest_effort(effort, _efforts(target))}
+        fields["thinking"] = {"type": "adaptive"}
+        fields["output_config"] = {"effort": nearest_effort(effort, _efforts(target))}
     elif (budget := min(BUDGETS[effort], max_tokens // 2)) < _LEAST_BUDGET:
         handover.note("dropped", "thinking", f"max_tokens of {max_tokens} leaves no room for it")
     elif _goes_on_without(handover):
         handover.note("dropped", "thinking", "the answer that goes on did not begin with it")
     else:
-        asked["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        fields["thinking"] = {"type": "enabled", "budget_tokens": budget}
     return {
-        name: value for name, value in asked.items() if name not in target.unsupported_parameters
+        name: value for name, value in fields.items() if name not in target.unsupported_parameters
     }
 
 
@@ -241,10 +241,10 @@ def _tool_choice(handover: Handover, *, thinks: bool) -> dict[str, dict[str, Any
 
 def _choice(handover: Handover) -> dict[str, Any]:
     """Return the requested choice in the words of this wire."""
-    asked = handover.settings.tool_choice
-    match asked:
+    choice = handover.settings.tool_choice
+    match choice:
         case None | "auto" | "none":
-            return {"type": asked or "auto"}
+            return {"type": choice or "auto"}
         case "required":
             return {"type": "any"}
-    return {"type": "tool", "name": api_name_of(asked, handover.renamed)}
+    return {"type": "tool", "name": api_name_of(choice, handover.renamed)}

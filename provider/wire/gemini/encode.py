@@ -147,11 +147,11 @@ def _tools(handover: Handover) -> Json:
         _version(handover.target) < (2, 5) or _WHOLE in handover.target.unsupported_parameters
     )
     declared = [_tool(tool, is_subset=is_subset) for tool in handover.tools]
-    asked: Json = {"tools": [{"functionDeclarations": declared}]}
+    fields: Json = {"tools": [{"functionDeclarations": declared}]}
     if handover.settings.tool_choice is not None:
         config = _calling_config(handover.settings.tool_choice, handover)
-        asked["toolConfig"] = {"functionCallingConfig": config}
-    return asked
+        fields["toolConfig"] = {"functionCallingConfig": config}
+    return fields
 
 
 def _calling_config(choice: str, handover: Handover) -> Json:

@@ -47,18 +47,18 @@ _LEAST_OF_PRO = 128
 
 def level(model: str, effort: Effort) -> Level:
     """Return the level nearest to *effort* (Gemini 3 and later); no level switches thinking off."""
-    name, asked = plain_name(model), _LEVELS[effort]
-    if asked == "MINIMAL" and not _has_minimal(name):
+    name, level = plain_name(model), _LEVELS[effort]
+    if level == "MINIMAL" and not _has_minimal(name):
         return "LOW"
-    if asked == "MEDIUM" and "pro" in name and gemini_version(model) == (3, 0):
+    if level == "MEDIUM" and "pro" in name and gemini_version(model) == (3, 0):
         return "HIGH"
-    return asked
+    return level
 
 
 def budget(model: str, effort: Effort) -> int:
     """Return the thinking tokens of a Gemini 2.5; 0 switches thinking off, except on a Pro."""
-    asked = _BUDGETS[effort]
-    return max(asked, _LEAST_OF_PRO) if "pro" in plain_name(model) else asked
+    level = _BUDGETS[effort]
+    return max(level, _LEAST_OF_PRO) if "pro" in plain_name(model) else level
 
 
 def _has_minimal(name: str) -> bool:

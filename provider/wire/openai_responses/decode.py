@@ -148,8 +148,8 @@ class ResponsesDecoder(BaseDecoder):
 
     def _start_item(self, value: Mapping[str, Any]) -> Sequence[Delta]:
         fields = value["item"]
-        known = self._at.get(_key(value))
-        if known is not None and not known.is_done and known.is_of(fields):
+        existing = self._at.get(_key(value))
+        if existing is not None and not existing.is_done and existing.is_of(fields):
             return _NOTHING
         item = self._open(value, Item(string(fields.get("type"))))
         return item.announce(fields)

@@ -103,8 +103,8 @@ def _answer(text: Text) -> Item:
     if text.item_id is None:
         return {"type": "message", "role": "assistant", "content": text.text, **about}
     content = [{"type": "output_text", "text": text.text, "annotations": []}]
-    known = {"id": text.item_id, "status": "completed"}
-    return {"type": "message", **known, "role": "assistant", "content": content, **about}
+    identity = {"id": text.item_id, "status": "completed"}
+    return {"type": "message", **identity, "role": "assistant", "content": content, **about}
 
 
 def _thought(reasoning: Reasoning) -> Item:
@@ -118,10 +118,10 @@ def _thought(reasoning: Reasoning) -> Item:
 
 
 def _call(call: ToolCall) -> Item:
-    known = {} if call.item_id is None else {"id": call.item_id}
+    identity = {} if call.item_id is None else {"id": call.item_id}
     return {
         "type": "function_call",
-        **known,
+        **identity,
         "call_id": call.id,
         "name": call.name,
         "arguments": write_json(call.input).decode(),
@@ -139,24 +139,24 @@ def _reasoning(settings: Settings, target: Target) -> dict[str, Any]:
     efforts = openai_efforts(target.route.model)
     if target.thinking == "none" or not efforts:
         return {}
-    asked: dict[str, Any] = {"include": ["reasoning.encrypted_content"]}
+    fields: dict[str, Any] = {"include": ["reasoning.encrypted_content"]}
     if settings.reasoning is not None:
         effort = nearest_effort(settings.reasoning, efforts)
         summary = {} if effort == "none" else {"summary": "auto"}
-        asked["reasoning"] = {"effort": effort, **summary}
-    return asked
+        fields["reasoning"] = {"effort": effort, **summary}
+    return fields
 
 
 def _tools(handover: Handover) -> dict[str, Any]:
     """Return the parameters about tools; without tools they are refused, so that there are none."""
     if not handover.tools:
         return {}
-    asked: dict[str, Any] = {"tools": [_tool(tool) for tool in handover.tools]}
+    fields: dict[str, Any] = {"tools": [_tool(tool) for tool in handover.tools]}
     if handover.settings.tool_choice is not None:
-        asked["tool_choice"] = _choice(handover.settings.tool_choice, handover)
+        fields["tool_choice"] = _choice(handover.settings.tool_choice, handover)
     if handover.settings.parallel_tool_calls is not None:
-        asked["parallel_tool_calls"] = handover.settings.parallel_tool_calls
-    return asked
+        fields["parallel_tool_calls"] = handover.settings.parallel_tool_calls
+    return fields
 
 
 def _choice(choice: str, handover: Handover) -> str | Item:

@@ -128,11 +128,11 @@ class Item:
 
     def _rest(self, whole: str) -> list[str]:
         """Replace the pieces by the *whole* text, and return what they lacked."""
-        known = "".join(self.pieces)
-        if not whole or whole == known:
+        text = "".join(self.pieces)
+        if not whole or whole == text:
             return []
         self.pieces = [whole]
-        return [whole.removeprefix(known)] if whole.startswith(known) else []
+        return [whole.removeprefix(text)] if whole.startswith(text) else []
 
 
 def _join_texts(between: str, entries: object, name: str = "text") -> str:

@@ -55,12 +55,12 @@ def _members(
     if depth == 0:
         return properties, required
     if isinstance(reference := schema.get("$ref"), str):
-        found = _members(resolve(root, reference), root, depth - 1)
-        _join(properties, required, [found], is_all=True)
+        members = _members(resolve(root, reference), root, depth - 1)
+        _join(properties, required, [members], is_all=True)
     for name in _CHOICES:
         branches = [branch for branch in listed(schema.get(name)) if isinstance(branch, dict)]
-        known = [_members(branch, root, depth - 1) for branch in branches if _can_be_object(branch)]
-        _join(properties, required, known, is_all=name == "allOf")
+        each = [_members(branch, root, depth - 1) for branch in branches if _can_be_object(branch)]
+        _join(properties, required, each, is_all=name == "allOf")
     return properties, required
 
 
@@ -73,8 +73,8 @@ def _join(
 ) -> None:
     """Add the members of *branches* to *properties* and *required*."""
     schemas: dict[str, list[Any]] = {}
-    for known, _ in branches:
-        for name, schema in known.items():
+    for members, _ in branches:
+        for name, schema in members.items():
             seen = schemas.setdefault(name, [])
             if schema not in seen:
                 seen.append(schema)

@@ -34,7 +34,7 @@ THREE = "zai:glm-5.2,anthropic:claude-opus-4-8,openrouter:x/y:free"
 
 
 def read(text: str, environ: dict[str, str] | None = None, *, inherited: str | None = "m") -> Plan:
-    return hint_plan(text, environ or {}, inherited=inherited, known=KNOWN)
+    return hint_plan(text, environ or {}, inherited=inherited, providers=KNOWN)
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ def has_blocks_that_deepseek_reads(request: AnthropicRequest) -> Complaint | Non
         for block in listed(message["content"]):
             kind = mapping(block).get("type")
             if isinstance(kind, str) and kind not in DEEPSEEK_BLOCKS:
-                known = ", ".join(f"`{each}`" for each in DEEPSEEK_BLOCKS)
+                names = ", ".join(f"`{each}`" for each in DEEPSEEK_BLOCKS)
                 return bad(
                     "Failed to deserialize the JSON body into the target type: "
-                    f"messages[{index}]: unknown variant `{kind}`, expected one of {known}"
+                    f"messages[{index}]: unknown variant `{kind}`, expected one of {names}"
                 )
     return None
 

@@ -130,12 +130,12 @@ def thinks_as_the_model_does(request: AnthropicRequest) -> Complaint | None:
 @first_party
 def has_no_unknown_thinking_key(request: AnthropicRequest) -> Complaint | None:
     thinking = mapping(request.body.get("thinking"))
-    known = {"type"} if request.thinking == "disabled" else {"type", "display"}
+    allowed = {"type"} if request.thinking == "disabled" else {"type", "display"}
     if request.thinking == "enabled":
-        known.add("budget_tokens")
+        allowed.add("budget_tokens")
     if request.is_thinking and request.facts.binds_prefix:
-        known.add("block_binding")
-    extra = sorted(thinking.keys() - known)
+        allowed.add("block_binding")
+    extra = sorted(thinking.keys() - allowed)
     return bad(f"thinking.{request.thinking}.{extra[0]}: {EXTRA}") if extra else None
 
 
@@ -171,15 +171,15 @@ def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | Non
 
 @first_party
 def samples_only_where_taken(request: AnthropicRequest) -> Complaint | None:
-    given = [name for name in SAMPLING if request.body.get(name) is not None]
-    if given and request.facts.sampling == "none":
-        return bad(f"`{given[0]}` is deprecated for this model.")
-    if request.facts.sampling == "one" and {"temperature", "top_p"}.issubset(given):
+    names = [name for name in SAMPLING if request.body.get(name) is not None]
+    if names and request.facts.sampling == "none":
+        return bad(f"`{names[0]}` is deprecated for this model.")
+    if request.facts.sampling == "one" and {"temperature", "top_p"}.issubset(names):
         return bad(
             "`temperature` and `top_p` cannot both be specified for this model. Please use only "
             "one."
         )
-    wrong = (_wrong_sampling(name, request.body[name], request.is_thinking) for name in given)
+    wrong = (_wrong_sampling(name, request.body[name], request.is_thinking) for name in names)
     return next((found for found in wrong if found is not None), None)
 
 

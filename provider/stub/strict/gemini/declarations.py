@@ -132,8 +132,8 @@ def _unfit(schema: dict[str, object], kind: str, where: str) -> Complaint | None
         return lacking(f"{where}.enum", "only allowed for STRING type")
     formats = FORMATS.get(kind)
     if formats is not None and schema.get("format", next(iter(formats))) not in formats:
-        known = " and ".join(f"'{each}'" for each in sorted(formats, reverse=True))
-        return lacking(f"{where}.format", f"only {known} are supported for {kind.upper()} type")
+        choices = " and ".join(f"'{each}'" for each in sorted(formats, reverse=True))
+        return lacking(f"{where}.format", f"only {choices} are supported for {kind.upper()} type")
     if kind == "array" and schema.get("items") is None:
         return lacking(f"{where}.items", "missing field.")
     properties = schema.get("properties")

@@ -76,9 +76,9 @@ def has_no_unknown_field(request: GeminiRequest) -> Complaint | None:
         (mapping(config.get("thinkingConfig")), THINKING, "generation_config.thinking_config"),
         (mapping(request.read.get("systemInstruction")), {"parts", "role"}, "system_instruction"),
     )
-    for found, known, where in places:
-        for name in found:
-            if name not in known:
+    for fields, allowed, where in places:
+        for name in fields:
+            if name not in allowed:
                 return unknown(name, where)
     return None
 

@@ -27,25 +27,25 @@ def has_objects(request: ChatRequest) -> Complaint | None:
 
 
 def has_known_roles(request: ChatRequest) -> Complaint | None:
-    known = request.dialect.roles
+    roles = request.dialect.roles
     for index, message in enumerate(request.messages):
-        if message["role"] not in known:
-            return _unknown_role(request.vendor, index, message["role"], known)
+        if message["role"] not in roles:
+            return _unknown_role(request.vendor, index, message["role"], roles)
     return None
 
 
-def _unknown_role(vendor: str, index: int, role: object, known: tuple[str, ...]) -> Complaint:
+def _unknown_role(vendor: str, index: int, role: object, roles: tuple[str, ...]) -> Complaint:
     if vendor == "deepseek":
-        names = ", ".join(f"`{each}`" for each in known)
+        names = ", ".join(f"`{each}`" for each in roles)
         why = f"{UNREAD}messages[{index}].role: unknown variant `{role}`, expected one of {names}"
         return Complaint(message=why, code="invalid_request_error")
     if vendor == "mistral":
-        tags = ", ".join(map(repr, sorted(known)))
+        tags = ", ".join(map(repr, sorted(roles)))
         why = (
             f"Input tag {role!r} found using 'role' does not match any of the expected tags: {tags}"
         )
         return mistral_unreadable("union_tag_invalid", f"messages.{index}", why)
-    *others, last = map(repr, known)
+    *others, last = map(repr, roles)
     why = f"Invalid value: {role!r}. Supported values are: {', '.join(others)}, and {last}."
     return Complaint(message=why, param=f"messages[{index}].role", code="invalid_value")
 
@@ -58,10 +58,10 @@ def has_no_unknown_key(request: ChatRequest) -> Complaint | None:
             return request.dialect.unknown(f"messages.{index}.reasoning_details")
         if request.dialect.known is None:
             continue
-        known = MESSAGE | (
+        keys = MESSAGE | (
             request.dialect.messages if message["role"] == "assistant" else frozenset()
         )
-        extra = sorted(message.keys() - known)
+        extra = sorted(message.keys() - keys)
         if extra:
             return request.dialect.unknown(f"messages.{index}.{extra[0]}")
     return None

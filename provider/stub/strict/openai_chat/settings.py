@@ -30,10 +30,11 @@ def has_messages(request: ChatRequest) -> Complaint | None:
 
 
 def has_no_unknown_parameter(request: ChatRequest) -> Complaint | None:
-    known = request.dialect.known
-    if known is None:
+    allowed = request.dialect.known
+    if allowed is None:
         return None
-    return next((request.dialect.unknown(name) for name in request.body if name not in known), None)
+    extra = (name for name in request.body if name not in allowed)
+    return next((request.dialect.unknown(name) for name in extra), None)
 
 
 def names_the_token_limit(request: ChatRequest) -> Complaint | None:
@@ -62,8 +63,8 @@ def samples_only_where_taken(request: ChatRequest) -> Complaint | None:
             "Only the default (1) value is supported."
         )
         return Complaint(message=message, param="temperature", code="unsupported_value")
-    given = (name for name in REFUSED_BY_REASONING if request.body.get(name) is not None)
-    return next((unsupported(name) for name in given), None)
+    names = (name for name in REFUSED_BY_REASONING if request.body.get(name) is not None)
+    return next((unsupported(name) for name in names), None)
 
 
 def reasons_only_where_it_can(request: ChatRequest) -> Complaint | None:

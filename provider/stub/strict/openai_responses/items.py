@@ -80,8 +80,8 @@ def has_known_items(request: ResponsesRequest) -> Complaint | None:
         kind = request.kind(index)
         if kind in FORMS or kind in OWN_TOOLS:
             continue
-        known = ", ".join(map(repr, FORMS))
-        message = f"Invalid value: '{item.get('type')}'. Supported values are: {known}."
+        choices = ", ".join(map(repr, FORMS))
+        message = f"Invalid value: '{item.get('type')}'. Supported values are: {choices}."
         return Complaint(message=message, param=f"input[{index}]", code="invalid_value")
     return None
 
@@ -133,8 +133,8 @@ def has_outputs_in_form(request: ResponsesRequest) -> Complaint | None:
     return None
 
 
-def _not_among(where: str, value: object, known: tuple[str, ...]) -> Complaint:
-    *others, last = map(repr, known)
+def _not_among(where: str, value: object, choices: tuple[str, ...]) -> Complaint:
+    *others, last = map(repr, choices)
     supported = f"{', '.join(others)} and {last}"
     message = f"Invalid value: '{value}'. Supported values are: {supported}."
     return Complaint(message=message, param=where, code="invalid_value")

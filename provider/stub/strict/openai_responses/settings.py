@@ -31,10 +31,10 @@ ENCRYPTED = "reasoning.encrypted_content"
 
 
 def has_input(request: ResponsesRequest) -> Complaint | None:
-    given = request.body.get("input")
-    if given is not None and not isinstance(given, str | list):
-        return wrong_kind("input", "one of a string or array of objects", given)
-    if given or request.is_continued:
+    value = request.body.get("input")
+    if value is not None and not isinstance(value, str | list):
+        return wrong_kind("input", "one of a string or array of objects", value)
+    if value or request.is_continued:
         return None
     message = (
         "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be "
@@ -53,8 +53,8 @@ def has_no_unknown_parameter(request: ResponsesRequest) -> Complaint | None:
 def samples_only_where_taken(request: ResponsesRequest) -> Complaint | None:
     if not request.is_reasoning:
         return None
-    given = (name for name in SAMPLING if request.body.get(name) is not None)
-    return next((unsupported(name) for name in given), None)
+    names = (name for name in SAMPLING if request.body.get(name) is not None)
+    return next((unsupported(name) for name in names), None)
 
 
 def reasons_only_where_it_can(request: ResponsesRequest) -> Complaint | None:

@@ -251,7 +251,7 @@ PAIRS = [
 
 SIGNATURES = [
     R("a foreign signature", put(1, 0, signature="EqQB"), f"messages.1.content.0: {FOREIGN}"),
-    R("that of another route", put(1, 0, signature=ISSUER.issue(OLD, "I look.")), FOREIGN),
+    R("another route's", put(1, 0, signature=ISSUER.issue(OLD, "I look.")), FOREIGN),
     R("no signature", drop(1, 0, "signature"), "thinking.signature: Field required"),
     R("a null signature", put(1, 0, signature=None), "thinking.signature.str: Input should be a v"),
     R("empty and unsigned", put(1, 0, thinking="", signature=""), "must contain thinking"),
