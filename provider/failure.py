@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -85,7 +85,7 @@ class Failure:
     should_retry: bool | None = None
     because: str = ""
     cure: Cure | None = None
-    cause: Cause | None = None
+    cause: Cause | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         state = {field.name: getattr(self, field.name) for field in fields(self)}

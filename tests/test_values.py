@@ -230,6 +230,15 @@ def test_a_copied_failure_has_a_record_in_place_of_its_cause(cause: Exception, t
     assert str(copied) == text
 
 
+def test_the_cause_of_a_failure_is_neither_shown_nor_compared() -> None:
+    """What an SDK's exception says may hold a key."""
+    one, other = failure(ValueError(KEY)), failure(KeyError("x"))
+
+    assert KEY not in repr(one)
+    assert KEY not in repr(sidestep.AttemptFailed(1, 1, A, one, 1.5))
+    assert one == other == copy.copy(one)
+
+
 def test_output_that_cannot_be_pickled_leaves_its_text() -> None:
     error = sidestep.StreamInterrupted(
         "cut", emitted=threading.Lock(), requested=A, attempts=attempts()

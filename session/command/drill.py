@@ -77,7 +77,8 @@ def _play(each: Drill, time_scale: float, *, is_json: bool) -> bool:
 def _played(each: Drill, time_scale: float, *, is_json: bool) -> list[PlayedTurn]:
     """Play a drill; a person at a terminal sees its timeline grow."""
     console = terminal()
-    if is_json or not (sys.stdout.isatty() and console.is_terminal):
+    is_watched = sys.stdout is not None and sys.stdout.isatty() and console.is_terminal
+    if is_json or not is_watched:
         return signals.run(lambda: play(each, time_scale=time_scale))
     with LiveTimeline(console, each, time_scale=time_scale) as timeline:
         return signals.run(lambda: play(each, time_scale=time_scale, on_change=timeline))

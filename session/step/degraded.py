@@ -14,6 +14,7 @@ from weakref import ReferenceType, WeakSet, ref
 
 from cachetools import TLRUCache
 
+from ...provider.fork import finish_imports
 from ...provider.route import Route
 from ..plan.sibling_map import reachable
 from ..skip_reason import Unfit
@@ -288,7 +289,7 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(before=finish_imports, after_in_child=_after_fork)
 
 
 def _remembered(timer: Callable[[], float], max_routes: int) -> TLRUCache[Route, _Cooling]:

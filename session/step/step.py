@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from inspect import isawaitable
 from typing import Protocol, Self, TypeVar
 
 import anyio.lowlevel
@@ -139,7 +140,13 @@ class Step:
         """
         async for attempt in self:
             async with attempt:
-                return await call(attempt)
+                reply = call(attempt)
+                if not isawaitable(reply):
+                    raise TypeError(
+                        f"`call` must be asynchronous, but it returned {type(reply).__name__}: "
+                        "write it with `async def`"
+                    )
+                return await reply
         raise AssertionError("a step ends with an answer or an error")
 
     async def __anext__(self) -> Attempt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...provider.error import ProviderError
+from ...provider.error import ProviderError, SidestepError
 from ...provider.failure import FailureKind
 from ...provider.secret import redact_shapes
 from ..equal_runs import equal_runs
@@ -59,7 +59,8 @@ def error_to_raise(
         summary += f"; passed over: {listed}"
     if step.swaps:
         return FallbackExhausted(summary, requested=step.requested, attempts=step.attempts)
-    exc.add_note(f"sidestep: {summary}")
+    if not isinstance(exc, SidestepError) or isinstance(exc, ProviderError):
+        exc.add_note(f"sidestep: {summary}")  # an error of ours says itself what to do
     return exc
 
 

@@ -8,8 +8,13 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 
 import anyio
 
@@ -124,6 +129,45 @@ async def refused(store: SqliteStore) -> bool:
         await store.aclose()
         return "forked" in str(error)
     return False
+
+
+class SlowModule(Loader):
+    """A module that another thread imports until *may_go* is set."""
+
+    def __init__(self) -> None:
+        self.is_importing, self.may_go = threading.Event(), threading.Event()
+
+    def create_module(self, _spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, _module: ModuleType) -> None:
+        self.is_importing.set()
+        self.may_go.wait()
+
+
+def import_in_another_thread() -> bool:
+    """A fork waits until the thread has finished, so that the child can import the same."""
+    name, slow = "sidestep.slow", SlowModule()
+    importer = threading.Thread(target=lambda: import_module(name))
+    sys.meta_path.insert(0, Finder(name, slow))
+    importer.start()
+    slow.is_importing.wait()
+    threading.Timer(0.01, slow.may_go.set).start()
+    try:
+        return forked(lambda: import_module(name) is not None)
+    finally:
+        importer.join()
+
+
+@dataclass
+class Finder(MetaPathFinder):
+    """Finds one module."""
+
+    name: str
+    loader: Loader
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        return ModuleSpec(name, self.loader) if name == self.name else None
 
 
 if __name__ == "__main__":

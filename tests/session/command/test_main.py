@@ -556,6 +556,14 @@ def test_without_a_stdout_no_turn_is_taken(mode: list[str]) -> None:
     )
 
 
+@pytest.mark.parametrize("command", ["check", "drill auth-401", "drill --list"])
+def test_a_closed_stdout_is_no_traceback(command: str) -> None:
+    ran = run_process("sh", "-c", 'exec "$@" >&-', "sh", *SIDESTEP, *command.split())
+
+    assert ran.returncode == 0
+    assert "Traceback" not in ran.stderr
+
+
 @pytest.mark.parametrize("command", ["check", "drill --list", "drill auth-401", "--help"])
 def test_a_full_disk_is_named(command: str) -> None:
     ran = run_process(*ON_A_FULL_DISK, *command.split())

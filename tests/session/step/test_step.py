@@ -892,3 +892,30 @@ async def test_a_step_never_mixes_two_configurations(monkeypatch: pytest.MonkeyP
     assert torn.active.config.fallback_models_by_model == {A: (B,)}
     assert whole.walk.swap_target().route == C
     assert (whole.limits.statuses, whole.limits.max_wait) == ({429}, 50)
+
+
+async def test_a_call_that_is_not_asynchronous_is_named() -> None:
+    def call(_attempt: sidestep.Attempt) -> int:
+        return 1
+
+    with pytest.raises(TypeError, match="`call` must be asynchronous, but it returned int"):
+        await Sidestep().step(A).run(call)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("error", "has_note"),
+    [
+        pytest.param(sidestep.ConfigError("one client for each loop"), False, id="ours"),
+        pytest.param(RuntimeError("a bug"), True, id="the agent's own"),
+    ],
+)
+async def test_a_note_lists_the_attempts_unless_the_error_is_ours(
+    error: Exception, has_note: bool
+) -> None:
+    async def call(_attempt: sidestep.Attempt) -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        await Sidestep().step(A).run(call)
+
+    assert bool(getattr(caught.value, "__notes__", [])) is has_note
