@@ -17,8 +17,8 @@ class RetryPolicy:
         first_wait: Seconds before the first retry.
         max_backoff: Cap on a computed wait, in seconds, before jitter.
         jitter: Random share that is added to a wait; 0.25 adds up to a quarter.
-        max_wait: Longest wait that a provider may ask for, in seconds; if it asks for more, there
-            is no retry. A configuration's ``maxWaitSeconds`` replaces it.
+        max_wait: No retry waits longer, in seconds. If the provider asks for more, there is no
+            retry. A configuration's ``maxWaitSeconds`` replaces it.
 
     Raises:
         ValueError: A number is negative or not finite.

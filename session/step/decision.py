@@ -1,4 +1,8 @@
-"""Decide what follows a failed attempt. Pure: no clock and no I/O."""
+"""Decide what follows a failed attempt. Pure: no clock and no I/O.
+
+This module may import only `provider.failure`, `provider.route`, `session.plan.limits` and
+`session.skip_reason`; `tests/test_layers.py` checks that.
+"""
 
 from __future__ import annotations
 
