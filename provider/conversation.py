@@ -14,7 +14,7 @@ class Text:
     """A text of the user or of the model.
 
     Args:
-        text: Can be empty if there is a signature, which then ends the answer.
+        text: Empty only for a final signature without text.
         signature: Gemini's opaque proof; it stays on the part that it came with.
         item_id: The id of the Responses item; valid only after the reasoning that it came with.
         phase: ``commentary`` or ``final_answer`` (Responses); it goes back with the text, because

@@ -26,7 +26,7 @@ class ReasoningDelta:
 
 @dataclass(slots=True)
 class ToolCallStarted:
-    """The start of a tool call."""
+    """The model has begun to write a call."""
 
     id: str
     name: str
@@ -34,7 +34,7 @@ class ToolCallStarted:
 
 @dataclass(slots=True)
 class ToolCallEnded:
-    """The end of a tool call, with valid arguments."""
+    """The model has finished writing a call, with valid arguments; the tool has not run."""
 
     id: str
     name: str

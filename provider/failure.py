@@ -92,7 +92,7 @@ class Failure:
         return None, state | {"cause": recorded_cause(self.cause)}
 
     def redact(self, hidden: Callable[[str], str]) -> None:
-        """Replace the texts that others wrote by what *hidden* returns for them: without keys."""
+        """Apply *hidden*, which removes keys, to every text from outside."""
         self.message = hidden(self.message)
         self.code = self.code and hidden(self.code)
         self.because = hidden(self.because)

@@ -4,11 +4,11 @@
   - ConfigError: a setting is wrong
   - InstallError: data that the package brings is missing
   - ProviderError: an attempt on a route failed
-  - StoreError: a session's store cannot be read or written
+  - StoreError: a session's store cannot be used
   - StepFailed: a step ended without an answer
     - FallbackExhausted: no other route answered either, or no route could take the step
     - ContextOverflow: the conversation is too long for the model
-    - BudgetExceeded: the turn or the session has spent its budget
+    - BudgetExceeded: a budget is spent, or the turn has taken all its steps
     - FallbackUnsafe: another attempt might run a tool twice
     - StreamInterrupted: an attempt failed after its output was shown
 
@@ -75,7 +75,11 @@ def summary_of(attempt: EndedAttempt) -> AttemptSummary:
 
 
 class StoreError(SidestepError):
-    """A session's store cannot be read or written, or is no store; nothing in it was changed."""
+    """A session's store cannot be used. The store is unchanged.
+
+    The message has the reason: its file cannot be read or written, or is no store, or the store is
+    closed.
+    """
 
 
 class StepFailed(SidestepError):
@@ -94,7 +98,7 @@ class StepFailed(SidestepError):
 
     @property
     def failure(self) -> Failure | None:
-        """Why the last attempt failed."""
+        """Why the last attempt failed. None: there were no attempts."""
         return self.attempts[-1].failure if self.attempts else None
 
 
@@ -110,7 +114,7 @@ class ContextOverflow(StepFailed):
 
 
 class BudgetExceeded(StepFailed):
-    """The turn, or the session, has spent its budget.
+    """A budget leaves no further attempt, or the turn has taken `max_steps` steps.
 
     Raised between attempts, or when ``seconds`` run out (this cancels the running call). No route
     is degraded and no other route is tried.
@@ -118,7 +122,7 @@ class BudgetExceeded(StepFailed):
 
 
 class FallbackUnsafe(StepFailed):
-    """Another attempt might do something twice, because a tool had already run.
+    """Another attempt might run *tool* twice, because it had already run.
 
     Args:
         tool: The name of the tool.

@@ -33,6 +33,7 @@ from sidestep.provider.stub.answer_form import (
     STATUS_KEYS,
 )
 from sidestep.provider.stub.scenario import Scenario
+from sidestep.provider.wire_name import WIRES
 from sidestep.session.coding.approval import approve_all
 from sidestep.session.coding.tools import coding_tools
 from sidestep.session.coding.workspace import Workspace
@@ -259,6 +260,60 @@ def test_a_page_names_all_there_is(folder: str, names: set[str]) -> None:
     words = set(re.findall(r"[\w-]+", page_of(folder)))
 
     assert names - words == set()
+
+
+PRODUCT = [path for side in ("session", "provider") for path in (ROOT / side).rglob("*.py")]
+WIRE = re.compile(r'"openai-responses"|\b(?:wire|dialect) (?:==|!=|in|not in) (?:"|\{)')
+"""A wire by its name, or a condition on the wire."""
+
+
+def test_every_place_that_knows_a_wire_is_listed_for_a_new_wire() -> None:
+    _, _, section = page_of("provider").partition("### A new wire\n")
+    cells = re.findall(r"^\| (.+?) \|", section.partition("\n## ")[0], re.MULTILINE)
+    names = [name for cell in cells for name in re.findall(r"`(\S+\.py)`", cell)]
+    listed = {(ROOT / "provider" / name).resolve() for name in names}
+    wires = {name.replace("-", "_") for name in WIRES}
+    knowing = {
+        path
+        for path in PRODUCT
+        if WIRE.search(path.read_text(encoding="utf-8"))
+        and not wires & set(path.relative_to(ROOT).with_suffix("").parts)
+    }
+
+    assert listed == knowing
+
+
+def test_the_path_of_a_failure_names_what_there_is() -> None:
+    _, _, section = page_of("session").partition("\n## The path of a failure\n")
+    named = set(re.findall(r"`([\w.]+)`", section))
+    there_is = {name for path in PRODUCT for name in defined_in(path)}
+
+    assert len(named) > 20
+    assert named - there_is == set()
+
+
+def defined_in(path: Path) -> Iterator[str]:
+    """Yield the functions of *path*, and its methods and attributes as `Class.name` and `name`."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.ClassDef):
+            yield from (f"{node.name}.{name}" for name in members_of(node))
+
+
+def members_of(cls: ast.ClassDef) -> Iterator[str]:
+    for node in ast.walk(cls):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_title_of_a_page_is_its_folder(page: Path) -> None:
+    title, _, _ = page.read_text(encoding="utf-8").partition("\n")
+
+    assert title == f"# {page.parent.relative_to(ROOT)}"
 
 
 @pytest.mark.parametrize("event", get_args(sidestep.Event), ids=lambda event: event.__name__)

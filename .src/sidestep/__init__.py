@@ -1,4 +1,4 @@
-"""A failing model provider never ends a coding agent's turn.
+"""Keep a coding agent's turn alive while a model provider fails.
 
 middleware = sidestep.Sidestep.from_env()
 async for attempt in middleware.step("openrouter/anthropic/claude-sonnet-5"):

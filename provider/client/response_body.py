@@ -39,7 +39,10 @@ class Body:
             self.blocks = response.aiter_bytes()  # type: ignore[assignment]
 
     async def release(self) -> None:
-        """Return the connection to the pool, even if we are cancelled; `blocks` is at its end."""
+        """Return the connection to the pool, even if we are cancelled.
+
+        Call it only after `blocks` ended.
+        """
         await run_to_end(self._release, seconds=_CLOSE)
 
     async def _release(self) -> None:

@@ -119,7 +119,7 @@ def _declared_tools(
 
 
 def _can_be_called(choice: str | None, tools: Sequence[ToolSpec]) -> bool:
-    """True if *choice* is one of the settings' words, or names one of *tools*."""
+    """True if *choice* is a word of the settings or names one of *tools*, or there are no tools."""
     is_word = choice in {None, "auto", "none", "required"}
     return is_word or not tools or any(tool.name == choice for tool in tools)
 

@@ -97,7 +97,7 @@ class Recorded:
         notes: tuple[str, ...] = ()
         if status is None:
             refuse_misplaced(content)
-            notes = ("status 200, as the file has none and no --status was option",)
+            notes = ("status 200, as the file has none and no --status was given",)
         return cls(provider=provider or "", status=status or 200, blocks=(content,), notes=notes)
 
     @classmethod

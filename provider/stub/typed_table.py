@@ -35,7 +35,7 @@ class Table:
         return key in self._obj
 
     def at(self, key: str) -> str:
-        """Return the place of *key*, for a message."""
+        """Return the dotted path of *key*, such as ``a.b``, for error messages."""
         return f"{self._where}.{key}" if self._where else key
 
     def get(self, key: str) -> object:

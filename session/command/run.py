@@ -126,7 +126,7 @@ def take_turn(settings: RunSettings, environ: Mapping[str, str]) -> int:
 
 
 def _printer(settings: RunSettings) -> Listener:
-    """Return what prints events; log lines go beside it, never into the middle of an answer."""
+    """Return the listener that prints events; log lines never interrupt a line of the answer."""
     if settings.is_json:
         log_to_stderr()
         return print_json

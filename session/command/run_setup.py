@@ -36,9 +36,9 @@ class RunSettings:
         budget: Of this turn.
         session_budget: Of all turns of the session.
         workspace: The folder that the coding tools work in; None: there are no tools.
-        approve_all: Ask nobody before a tool writes or runs something.
-        session: The file that keeps the conversation; None: nothing does.
-        resume: The file exists, and its conversation goes on.
+        approve_all: True: do not ask before a tool writes or runs something.
+        session: The file that keeps the conversation; None: it is not kept.
+        resume: True: continue the conversation in *session*, which must exist.
         journal: The file that events are appended to.
     """
 

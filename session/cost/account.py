@@ -60,7 +60,7 @@ class Account:
         self._seconds, self._started_at = self._seconds_at(now), None
 
     def resume(self, records: Iterable[AttemptRecord], moneys: Iterable[float | None]) -> None:
-        """Add what earlier runs spent; of their time, only the time of attempts is known."""
+        """Add what earlier runs spent; their seconds are those of their attempts and waits."""
         for record, money in zip(records, moneys, strict=True):
             self.records.append(record)
             self.spent.add(Amount(1, record.input or 0, record.output or 0, money or 0.0))

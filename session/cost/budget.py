@@ -9,12 +9,12 @@ from ..argument import is_positive_number, shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What a turn, or a session, may spend; None: no limit.
+    """What a turn, or a session, may spend. Each limit is None if unset.
 
-    Before each attempt its estimated cost is compared with what is left: a quarter of the request's
-    bytes as input tokens, and the longest answer that the request allows as output tokens; 0 if it
-    sets none. So a limit is exceeded only by the error of the estimate if a longest answer is set;
-    otherwise the last attempt may exceed it.
+    Before each attempt its estimated cost is compared with what is left. The estimated input tokens
+    are a quarter of the request's bytes. The estimated output tokens are `max_output_tokens` of the
+    session; 0 if it is unset. With `max_output_tokens`, a budget is exceeded only if the estimate
+    was too low. Without it, the last attempt may exceed the budget.
 
     Args:
         attempts: Requests, including failed ones.

@@ -161,7 +161,11 @@ def _usage_of(
 
 
 def _may_be_charged(error: BaseException) -> bool:
-    """True if the provider may charge for an attempt that ended with *error*: it had begun."""
+    """True if the provider may charge, because the answer had begun or timed out.
+
+    Args:
+        error: What ended the attempt.
+    """
     if not isinstance(error, ProviderError):
         return True
     failure = error.failure

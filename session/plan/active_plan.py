@@ -32,7 +32,8 @@ class ActivePlan:
 
     Args:
         configured: The plan as it was configured; None: there is none.
-        plan: The plan that steps follow; None: there is none, or it switches itself off.
+        plan: The plan that steps follow; None: there is none, or `maxFallbackAttempts` of its map
+            is 0.
         limits: What one step may do.
         providers: The providers that the configuration defines, for classifying failures.
         environ: Where ``SIDESTEP_PROVIDERS`` is read.

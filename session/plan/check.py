@@ -114,7 +114,7 @@ def _why_barred(route: Route, plan: Plan) -> str | None:
 
 
 def _source(environ: Mapping[str, str]) -> str | None:
-    """Return the variable that is read, or else one that is set and has no effect."""
+    """Return the variable that is read; else one that is set but empty; else None."""
     sources = find_sources(environ)
     if sources:
         return sources[0].name

@@ -188,14 +188,21 @@ def _without_effect(settings: dict[str, Any]) -> list[ConfigWarning]:
     return []
 
 
+_COUNT = "a whole number of 0 or more, without quotes"
 _EXPECTED = {
     "fallback_models_by_model": 'an object such as {"provider/model": "provider/model"}',
     "fallback_on_errors": "a list of HTTP statuses such as [429, 503]",
+    "max_fallback_attempts": _COUNT,
+    "max_upstream_retry_attempts": _COUNT,
+    "cooldown_seconds": _COUNT,
+    "max_cooldown_seconds": _COUNT,
+    "max_wait_seconds": _COUNT,
     "cooldown_backoff": "a number of 1 or more",
     "on_partial": '"retract" or "interrupt"',
     "move_policy": '"rebuild", "first_call" or "idempotent"',
     "idempotent_tools": "a list of tool names",
 }
+"""What the value of each key must be, for messages; `providers` has messages of its own."""
 
 
 def _explain(problem: Any) -> str:
@@ -205,8 +212,9 @@ def _explain(problem: Any) -> str:
     at = to_camel(name) + "".join(f"[{part!r}]" for part in where[1:])
     if problem["type"] == "missing" and len(where) == 1:
         return f"`{at}` is missing: write {_EXPECTED.get(name, 'it')}"
-    expected = _EXPECTED.get(name, "a whole number of 0 or more, without quotes")
-    return f"`{at}` must be {expected}, got {_short(problem['input'])}"
+    expected = _EXPECTED.get(name)
+    wrong = f"is wrong ({problem['msg']})" if expected is None else f"must be {expected}"
+    return f"`{at}` {wrong}, got {_short(problem['input'])}"
 
 
 def _short(value: object) -> str:

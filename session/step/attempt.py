@@ -38,7 +38,7 @@ class AttemptOwner(Protocol):
 
 
 class Attempt:
-    """One request on one route: an asynchronous context manager round the agent's own call.
+    """One request on one route: an asynchronous context manager around the agent's own call.
 
     An exception that the body raises is classified. If another attempt follows, the exception is
     suppressed; if none follows, it propagates.
@@ -49,9 +49,10 @@ class Attempt:
         failure: Why it failed; None while it runs, and after an answer.
         seconds: How long it took; 0 while it runs.
         waited: Seconds that the step slept before it.
-        output: The last argument of `emitted`; `has_emitted`: True once any output was shown.
+        output: The last argument of `emitted`.
+        has_emitted: True once any output was shown.
         tool: The last argument of `tool_started`; None: no tool was reported.
-        probe: Held while the attempt probes its route; None: it does not, or no longer.
+        probe: The right to probe; None if this attempt is no probe.
     """
 
     __slots__ = (

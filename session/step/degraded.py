@@ -95,8 +95,8 @@ class DegradedRoutes:
     ) -> float:
         """Degrade *route*, and return the seconds until its cooldown ends.
 
-        A report never shortens a cooldown, and reports during a cooldown do not count as further
-        ones. A report also ends a probe of the route.
+        Calling this during a cooldown never shortens it and does not count as another failure.
+        It also ends a probe of the route.
 
         Args:
             cooldown: Seconds from now.

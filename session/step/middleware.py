@@ -140,7 +140,7 @@ class Sidestep:
 
     @property
     def config(self) -> FallbackConfig | None:
-        """The configuration that is in force; None: there is none, or it switches itself off."""
+        """The configuration in force; None: there is none, or its `maxFallbackAttempts` is 0."""
         return self.active.config
 
     @property
@@ -157,7 +157,7 @@ class Sidestep:
     def providers(self) -> dict[str, Provider]:
         """The catalog, changed by the environment and the configuration: pass it to a `Client`.
 
-        A configuration that switches itself off counts as well.
+        A map counts also if its `maxFallbackAttempts` is 0.
 
         Raises:
             ConfigError: A setting of a provider is wrong.

@@ -45,7 +45,7 @@ class Engine(Protocol):
 
 
 class Step:
-    """The attempts of one step, to iterate over; enter each round one call.
+    """The attempts of one step. Iterate, and wrap your call in ``async with attempt:``.
 
     Attributes:
         number: Which step of its `Sidestep` this is, from 1.

@@ -174,9 +174,9 @@ class Session:
             RuntimeError: Another turn of this session is running.
             ConfigError: The client has no such provider.
             ProviderError: The route failed, and there was no sibling to try.
-            StepFailed: The siblings failed as well, the conversation is too long, or the turn
-                has taken all its steps.
-            BudgetExceeded: A budget leaves no further attempt; it is a `StepFailed`.
+            StepFailed: The siblings failed as well, or the conversation is too long.
+            BudgetExceeded: A budget leaves no further attempt, or the turn has taken `max_steps`
+                steps; it is a `StepFailed`.
             StoreError: The store cannot be read or written.
             TimeoutError: The deadline has passed.
         """

@@ -225,7 +225,7 @@ class Turn:
                 notify(listener, event)
 
     async def _check_store(self) -> str | None:
-        """Return why the conversation cannot move: the store cannot be read; None: it can move."""
+        """Return a reason if the store cannot be read; None if it can."""
         try:
             await self._state.transcript.store.check()
         except StoreError as error:

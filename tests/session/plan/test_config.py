@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import ConfigError, FallbackConfig, Route, Sidestep, load_config
+from sidestep.session.plan import config as config_module
 from sidestep.session.plan.config import parse_config
 from sidestep.session.plan.duplicate_key import duplicate_keys
 from sidestep.session.plan.source import COORDINATOR_VARIABLE, VARIABLE
@@ -322,6 +323,21 @@ def test_a_wrong_configuration_is_ignored_whole_with_one_error(
     assert str(caught.value).startswith(VARIABLE)
     errors = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert [message in record.getMessage() for record in errors] == [True]
+
+
+def test_a_key_without_a_text_of_its_own_is_refused_with_the_reason_of_pydantic(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(config_module._EXPECTED, "on_partial")
+
+    with pytest.raises(ConfigError, match=r"`onPartial` is wrong \(Input .+\), got 'drop'$"):
+        parse_config('{"fallbackModelsByModel": {}, "onPartial": "drop"}')
+
+
+def test_every_key_has_a_text_of_its_own() -> None:
+    checked_elsewhere = {"providers", "warnings"}
+
+    assert FallbackConfig.model_fields.keys() - checked_elsewhere == config_module._EXPECTED.keys()
 
 
 def test_no_secret_of_a_broken_configuration_is_repeated(caplog: pytest.LogCaptureFixture) -> None:

@@ -96,7 +96,10 @@ def _openai_unknown(path: str) -> Complaint:
 
 
 def _groq_unknown(path: str) -> Complaint:
-    """As reported in github.com/NousResearch/hermes-agent/issues/11089, read on 2026-11-29."""
+    """Return Groq's complaint about an unknown key of the request, or of one of its messages.
+
+    Source: github.com/NousResearch/hermes-agent/issues/11089, read on 2026-11-29.
+    """
     holder, _, key = path.rpartition(".")
     if not holder:
         return Complaint(message=f"property '{key}' is unsupported")
@@ -106,7 +109,10 @@ def _groq_unknown(path: str) -> Complaint:
 
 
 def _cerebras_unknown(path: str) -> Complaint:
-    """As reported in github.com/NousResearch/hermes-agent/issues/34716, read on 2026-11-29."""
+    """Return Cerebras's complaint about an unknown key.
+
+    Source: github.com/NousResearch/hermes-agent/issues/34716, read on 2026-11-29.
+    """
     message = f"{path}: property '{path}' is unsupported"
     return Complaint(message=message, param="validation_error", code="wrong_api_format")
 
