@@ -1,9 +1,10 @@
 """What a model takes, as far as its name shows.
 
-Source: platform.claude.com/docs (build-with-claude/thinking, models),
+Source: platform.claude.com/docs (build-with-claude/thinking, models and their migration guides),
 developers.openai.com/api/docs/guides/reasoning, ai.google.dev/gemini-api/docs (thinking,
-thought-signatures), api-docs.deepseek.com and platform.moonshot.ai, read on 2026-11-29. An
-unknown name counts as the newest of its family, because names are added more often than limits.
+thought-signatures, robotics-overview), api-docs.deepseek.com and platform.moonshot.ai, read on
+2026-11-30. An unknown name counts as the newest of its family, because names are added more often
+than limits.
 """
 
 from __future__ import annotations
@@ -18,11 +19,25 @@ Version = tuple[int, int]
 NEWEST: Version = (99, 0)
 
 _CLAUDE = re.compile(
-    r"claude-(?:(?P<before>[a-z]+)-)?v?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2})(?!\d))?"
+    r"claude-(?:[a-z]+-)?v?(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2})(?!\d))?(?!\d)"
 )
-_GEMINI = re.compile(r"gemini-(?P<major>\d+)(?:\.(?P<minor>\d+))?")
+_CLAUDE_FAMILY = re.compile(r"claude-(?:[\d.-]+-)?(?P<family>[a-z]{3,})")
+_CLAUDE_FAMILIES = frozenset({"instant", "haiku", "sonnet", "opus", "fable", "mythos", "latest"})
+_ALWAYS_STRICT = frozenset({"fable", "mythos"})
+
+_GEMINI = re.compile(r"gemini-(?:[a-z]+-)*(?P<major>\d{1,2})(?:\.(?P<minor>\d+))?(?!\d)")
+_GEMINI_NAMED: tuple[tuple[re.Pattern[str], Version], ...] = (
+    (re.compile(r"gemini-robotics-er-1"), (2, 5)),  # made from Gemini 2.5, and thinks like it
+    (re.compile(r"gemini-exp-"), (2, 0)),
+    (re.compile(r"gemini-(?:pro(?:-vision)?|ultra)$"), (1, 0)),
+)
+"""Models whose numbers are not versions of Gemini, or that have none and are old."""
+
 _OPENAI_REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|[12]\d)|gpt-oss|codex)(?!\d|-chat)")
-_KIMI_THINKING = re.compile(r"kimi-(?:k2-thinking|k2\.[5-9]|k[3-9]|thinking|latest|for-coding)")
+_KIMI_K = r"(?:kimi-|^)k[3-9](?![a-z\d])"
+_KIMI_BY_EFFORT = re.compile(_KIMI_K)
+_KIMI_THINKING = re.compile(rf"kimi-(?:k2-thinking|k2\.[5-9]|thinking|for-coding)|{_KIMI_K}")
+"""At Kimi Code, the models are called ``k3`` and ``k3-256k``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,15 +64,20 @@ class Claude:
 
 
 def plain_name(model: str) -> str:
-    """Return *model* in lower case, without the names of the providers that pass it on."""
-    return model.lower().rpartition("/")[2]
+    """Return *model* in lower case, without gateways before it and variants after it.
+
+    >>> plain_name("OpenAI/GPT-5:online"), plain_name("ft:o4-mini-2025-04-16:acme::id")
+    ('gpt-5', 'o4-mini-2025-04-16')
+    """
+    name = model.lower().rpartition("/")[2].removeprefix("ft:")
+    return name.partition(":")[0]
 
 
 def claude(model: str) -> Claude:
     """Return what the Claude called *model* takes; a name without a number is the newest."""
-    match = _CLAUDE.search(plain_name(model))
-    version = NEWEST if match is None else _version(match)
-    is_strict = version >= (5, 1) and (match is None or match["before"] in {"fable", "mythos"})
+    family, version = _claude_name(plain_name(model))
+    always_strict = family in _ALWAYS_STRICT
+    is_haiku = family == "haiku"
     thinking: Thinking = "none"
     if version >= (4, 6):
         thinking = "adaptive"
@@ -67,16 +87,28 @@ def claude(model: str) -> Claude:
         thinking=thinking,
         takes_sampling=version < (4, 7),
         takes_temperature_and_top_p=version < (4, 1),
-        can_disable_thinking=not is_strict,
-        can_force_tool=not is_strict,
+        can_disable_thinking=is_haiku or version < ((5, 0) if always_strict else (5, 5)),
+        can_force_tool=is_haiku or version < ((5, 1) if always_strict else (5, 5)),
         takes_prefill=version < (4, 6),
-        binds_prefix=version >= (5, 1),
+        binds_prefix=version >= (5, 1) and family != "mythos",
     )
+
+
+def _claude_name(name: str) -> tuple[str, Version]:
+    """Return the family and the version of a Claude; an unknown family is the newest."""
+    match, named = _CLAUDE.search(name), _CLAUDE_FAMILY.search(name)
+    family = named["family"] if named else ""
+    if match is None or (family and family not in _CLAUDE_FAMILIES):
+        return family, NEWEST
+    return family, _version(match)
 
 
 def gemini_version(model: str) -> Version:
     """Return the version of a Gemini; ``(0, 0)`` for other models, such as Gemma."""
     name = plain_name(model)
+    for pattern, version in _GEMINI_NAMED:
+        if pattern.search(name):
+            return version
     match = _GEMINI.search(name)
     if match is not None:
         return _version(match)
@@ -95,7 +127,7 @@ def is_kimi_thinking(model: str) -> bool:
 
 def is_kimi_by_effort(model: str) -> bool:
     """True if *model* is a Kimi that takes an effort, and has no switch for its thinking."""
-    return re.search(r"kimi-k[3-9]", plain_name(model)) is not None
+    return _KIMI_BY_EFFORT.search(plain_name(model)) is not None
 
 
 def _version(match: re.Match[str]) -> Version:

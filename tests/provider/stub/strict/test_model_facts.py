@@ -15,12 +15,6 @@ from sidestep.provider.stub.strict.model_name import ClaudeName, plain_name
 
 Facts = Mapping[str, object]
 
-ALWAYS_THINKS = {"can_disable_thinking": "the encoder believes that it can stop its thinking"}
-SINCE_5_5 = {
-    **ALWAYS_THINKS,
-    "takes_forced_tools": "the encoder believes that only Fable and Mythos refuse a forced tool",
-}
-
 # Names as their providers and gateways spell them, with the facts in which the encoder is wrong
 # and why. Source: platform.claude.com/docs/en/models/{fable-5,fable-5-1,opus-5-5,sonnet-5-5,
 # haiku-5-5}/migration-guide and whats-new-*, read on 2026-11-30.
@@ -57,19 +51,16 @@ CLAUDES: Mapping[str, Mapping[str, str]] = {
     "claude-opus-4-8": {},
     "claude-sonnet-5": {},
     "claude-opus-5": {},
-    "claude-fable-5": ALWAYS_THINKS,
-    "claude-mythos-5": ALWAYS_THINKS,
+    "claude-fable-5": {},
+    "claude-mythos-5": {},
     "claude-fable-5-1": {},
     "anthropic/claude-fable-5.1": {},
-    "claude-mythos-5-1": {
-        "binds_prefix": "the encoder believes that it checks what came before; to drop the "
-        "thinking there is more careful than it must be"
-    },
+    "claude-mythos-5-1": {},
     "claude-haiku-5-5": {},
     "anthropic.claude-haiku-5-5": {},
-    "claude-sonnet-5-5": SINCE_5_5,
-    "claude-opus-5-5": SINCE_5_5,
-    "anthropic/claude-opus-5.5": SINCE_5_5,
+    "claude-sonnet-5-5": {},
+    "claude-opus-5-5": {},
+    "anthropic/claude-opus-5.5": {},
 }
 
 # Source: developers.openai.com/api/docs/models, ai.google.dev/gemini-api/docs/models,
@@ -85,9 +76,7 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
     "gpt-4.1-mini-2025-04-14": {},
     "gpt-4.5-preview": {},
     "ft:gpt-4.1-2025-04-14:acme::id": {},
-    "ft:o4-mini-2025-04-16:acme::id": {
-        "is_openai_reasoning": "the encoder does not look behind the prefix of a fine-tuned model"
-    },
+    "ft:o4-mini-2025-04-16:acme::id": {},
     "o1": {},
     "o1-mini": {},
     "o1-preview-2024-09-12": {},
@@ -113,21 +102,14 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
     "codex-mini-latest": {},
     "openai/gpt-oss-120b": {},
     "gpt-oss-20b": {},
-    "gemini-pro": {
-        "is_gemini_3": "the encoder takes a name without a number for the newest; it is 1.0, "
-        "which is retired"
-    },
+    "gemini-pro": {},
     "gemini-1.5-flash-8b": {},
     "gemini-2.0-flash-001": {},
     "gemini-2.5-flash": {},
     "gemini-2.5-flash-lite-preview-09-2025": {},
     "models/gemini-2.5-pro": {},
-    "gemini-exp-1206": {
-        "is_gemini_3": "the encoder takes a name without a version for the newest; it is retired"
-    },
-    "gemini-robotics-er-1.5-preview": {
-        "is_gemini_3": "the encoder looks for a number right after the first word"
-    },
+    "gemini-exp-1206": {},
+    "gemini-robotics-er-1.5-preview": {},
     "gemini-3-pro-preview": {},
     "google/gemini-3-flash-preview": {},
     "gemini-3.1-pro-preview": {},
@@ -145,10 +127,9 @@ OTHERS: Mapping[str, Mapping[str, str]] = {
     "kimi-k3.1-pro": {},
     "kimi-thinking-preview": {},
     "kimi-for-coding": {},
-    "k3-256k": {"is_kimi_thinking": "the encoder does not know the names of Kimi Code"},
-    "kimi-latest": {
-        "is_kimi_thinking": "the encoder takes it for a thinking model; it was none, and is retired"
-    },
+    "k3": {},
+    "k3-256k": {},
+    "kimi-latest": {},
     "moonshot-v1-128k": {},
     "deepseek-chat": {},
     "deepseek-v4-pro": {},
