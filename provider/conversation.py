@@ -53,6 +53,7 @@ class Reasoning:
         complete: False for a block that the stream did not finish.
         encrypted: The encrypted thinking of Responses, in addition to the readable text.
         item_id: The id of the Responses item.
+        field_name: The field in which the text came, and goes back; None: the usual one.
     """
 
     text: str = ""
@@ -62,6 +63,7 @@ class Reasoning:
     complete: bool = True
     encrypted: str | None = None
     item_id: str | None = None
+    field_name: str | None = None
 
 
 ToolState = Literal["pending", "running", "completed", "error", "interrupted"]

@@ -60,6 +60,7 @@ class _Reasoning(_Table):
     complete: bool = True
     encrypted: str | None = None
     item_id: str | None = None
+    field_name: str | None = None
 
 
 class _ToolCall(_Table):
@@ -198,6 +199,8 @@ def part_to_json(part: Part) -> dict[str, Any]:
                 fields["details"] = [dict(detail) for detail in part.details]
             if part.encrypted is not None:
                 fields["encrypted"] = part.encrypted
+            if part.field_name is not None:
+                fields["field_name"] = part.field_name
             return fields | _proofs(part) | ({} if part.complete else {"complete": False})
         case ToolCall():
             fields = {"type": "tool_call", "id": part.id, "name": part.name, "input": part.input}

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ..conversation import Effort
 
 Thinking = Literal["none", "manual", "adaptive"]
 Version = tuple[int, int]
@@ -34,6 +37,34 @@ _GEMINI_NAMED: tuple[tuple[re.Pattern[str], Version], ...] = (
 """Models whose numbers are not versions of Gemini, or that have none and are old."""
 
 _OPENAI_REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|[12]\d)|gpt-oss|codex)(?!\d|-chat)")
+_OPENAI = re.compile(r"(?:o\d(?!\d)|gpt-(?!oss)|chatgpt|codex)")
+_ALWAYS_THINKING = re.compile(
+    r"o\d|gpt-oss|codex|gpt-5(?![.\d])|gpt-5\.1-codex|gpt-[\d.]+-(?:pro|chat)|gpt-6-astra|gpt-6\.1-sol"
+)
+_THINKS_IF_ASKED = re.compile(r"gpt-5\.[1-4](?!\d)")
+"""Source: developers.openai.com/api/docs/guides/latest-model, github.com/vercel/ai/issues/10932
+and github.com/langchain-ai/langchain/pull/35424; for newer models the profiles of pydantic-ai,
+which were tried on the API."""
+
+_GROK_WITHOUT_EFFORT = re.compile(
+    r"grok-(?:[12](?!\d)|3(?!-mini)|4(?![.\d])|4[.-]20(?!-multi)|code)"
+)
+"""Source: docs.x.ai/guides/reasoning and the releases of github.com/vercel/ai (@ai-sdk/xai)."""
+
+_DEEPSEEK_SILENT = re.compile(r"deepseek-(?:chat|coder|v2|v3(?![.\d]))")
+
+_MISTRAL = re.compile(
+    r"(?:open-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral)"
+)
+_MISTRAL_DATE = re.compile(r"-(2[3-9](?:0[1-9]|1[0-2]))(?!\d)")
+_MISTRAL_OF_TODAY = 2512
+_MISTRAL_OLD = re.compile(
+    r"open-|mixtral|nemo|tiny|saba|7b|24b|(?:small|medium)-3(?!\.[3-9]|\.\d\d)|devstral-small-1|pixtral"
+)
+"""Models of 2025 refuse it, as in github.com/zed-industries/zed/issues/37021 and
+github.com/avante-corp/avante.nvim/pull/2695. Recordings of the API show mistral-small-latest and
+ministral-3b-latest taking it."""
+
 _KIMI_K = r"(?:kimi-|^)k[3-9](?![a-z\d])"
 _KIMI_BY_EFFORT = re.compile(_KIMI_K)
 _KIMI_THINKING = re.compile(rf"kimi-(?:k2-thinking|k2\.[5-9]|thinking|for-coding)|{_KIMI_K}")
@@ -118,6 +149,49 @@ def gemini_version(model: str) -> Version:
 def reasons_as_openai(model: str) -> bool:
     """True if *model* is a reasoning model of OpenAI, which takes no sampling parameters."""
     return _OPENAI_REASONING.match(plain_name(model)) is not None
+
+
+def is_made_by_openai(model: str) -> bool:
+    """True if *model* is served by OpenAI or in its name; gpt-oss, which anyone serves, is not."""
+    return _OPENAI.match(plain_name(model).removeprefix("openai.")) is not None
+
+
+def sampling_efforts(model: str) -> frozenset[Effort | None]:
+    """Return the efforts at which a reasoning model of OpenAI takes sampling; None: no effort.
+
+    Such a model takes sampling while it does not think. Some think only if they are asked to.
+    """
+    name = plain_name(model)
+    if _ALWAYS_THINKING.match(name):
+        return frozenset()
+    return frozenset({None, "none"} if _THINKS_IF_ASKED.match(name) else {"none"})
+
+
+def refuses_effort(model: str) -> bool:
+    """True if *model* is one of xAI's that refuse an effort."""
+    return _GROK_WITHOUT_EFFORT.search(plain_name(model)) is not None
+
+
+def thinks_as_deepseek(model: str) -> bool:
+    """True if *model* is a DeepSeek that thinks unless it is asked not to."""
+    return _DEEPSEEK_SILENT.match(plain_name(model)) is None
+
+
+def refuses_user_after_results(model: str) -> bool:
+    """True if *model* is an older Mistral, which takes no user message after results of tools."""
+    name = plain_name(model)
+    if not _MISTRAL.match(name):
+        return False
+    dated = _MISTRAL_DATE.search(name)
+    if dated is not None:
+        return int(dated[1]) < _MISTRAL_OF_TODAY
+    return _MISTRAL_OLD.search(name) is not None
+
+
+def is_kimi(model: str) -> bool:
+    """True if *model* is a Kimi, which makes ids of calls in a form of its own."""
+    name = plain_name(model)
+    return "kimi" in name or is_kimi_by_effort(name)
 
 
 def is_kimi_thinking(model: str) -> bool:

@@ -111,15 +111,16 @@ class MessageTranslator:
                     if text := self._text(part, index, is_own=is_own):
                         parts.append(text)
                 case Reasoning():
-                    if self._accepts(part, index, is_own=is_own):
+                    if self._accepts(part, index, message.route):
                         parts.append(part)
                 case ToolCall():
                     parts.append(self._call(part, index, image_messages, is_own=is_own))
                 case Image():
                     self._note("dropped", "image", "an answer cannot hold one", index)
         parts = self._drop_trailing_reasoning(parts)
-        if not (is_own and self._keeps_item_ids(parts, message.parts)):
-            parts = self._without_item_ids(parts, is_own=is_own)
+        why = self._why_no_item_ids(parts, message.parts) if is_own else _why_not_kept(is_own)
+        if why is not None:
+            parts = self._without_item_ids(parts, why)
         self._add("assistant", self._add_placeholders(parts), message.route)
         self.messages += image_messages
         self.origins += [self._message] * len(image_messages)
@@ -140,13 +141,19 @@ class MessageTranslator:
         self._note("dropped", "text", "it is empty", index)
         return None
 
-    def _accepts(self, part: Reasoning, index: int, *, is_own: bool) -> bool:
+    def _accepts(self, part: Reasoning, index: int, issuer: Route | None) -> bool:
+        """True if the target takes *part*, which *issuer* made; None: nobody knows who did.
+
+        What the target never issued, its later reasoning cannot depend on.
+        """
+        is_own = issuer == self._target.route
         why = self._why_dropped(part, is_own=is_own)
         if why is None:
             self._note("kept", "reasoning", "this route issued it", index)
             return True
         self._note("dropped", "reasoning", why, index)
-        self._chain_is_broken = self._chain_is_broken or self._target.is_chained
+        if is_own or issuer is None:
+            self._chain_is_broken = self._chain_is_broken or self._target.is_chained
         return False
 
     def _why_dropped(self, part: Reasoning, *, is_own: bool) -> str | None:
@@ -162,7 +169,7 @@ class MessageTranslator:
         self, call: ToolCall, index: int, image_messages: list[Message], *, is_own: bool
     ) -> ToolCall:
         """Return *call* with an id and a name in the target's form, and with a result."""
-        id_ = self._ids.next_id(call.id)
+        id_ = self._ids.next_id(call.id, is_own=is_own)
         if id_ != call.id:
             self._note("changed", f"id {call.id!r} to {id_!r}", "ids have another form here", index)
         name = self._names.name_of(call.name)
@@ -220,18 +227,24 @@ class MessageTranslator:
             parts.pop()
         return parts
 
-    def _keeps_item_ids(self, parts: list[Part], stored: list[Part]) -> bool:
-        """True if items keep their ids, which requires that all reasoning beside them is kept."""
-        if self._target.wire != "openai-responses":
-            return False
-        thoughts = _count_reasoning(stored)
-        return thoughts > 0 and _count_reasoning(parts) == thoughts
+    def _why_no_item_ids(self, parts: list[Part], stored: list[Part]) -> str | None:
+        """Return why the route's own items cannot keep their ids; None: they keep them.
 
-    def _without_item_ids(self, parts: list[Part], *, is_own: bool) -> list[Part]:
+        OpenAI refuses the id of an item that came with reasoning, if that reasoning is missing.
+        """
+        target = self._target
+        if target.wire != "openai-responses":
+            return _why_not_kept(True)
+        if _count_reasoning(parts) < (thoughts := _count_reasoning(stored)):
+            return "not all the reasoning beside it is kept"
+        # The agent may have removed reasoning, and an id is not needed.
+        is_sure = thoughts or target.thinking == "none" or target.reasoning_form != "encrypted"
+        return None if is_sure else "nothing is stored under them"
+
+    def _without_item_ids(self, parts: list[Part], why: str) -> list[Part]:
         """Return *parts* without the ids of items; kept reasoning needs its own."""
         if not [p for p in parts if not isinstance(p, Reasoning | Image) and p.item_id is not None]:
             return parts
-        why = "not all the reasoning beside it is kept" if is_own else _why_not_kept(is_own)
         self._note("dropped", "ids of items", why)
         return [
             replace(part, item_id=None) if isinstance(part, Text | ToolCall) else part

@@ -10,26 +10,30 @@ from .tool_name import OPENAI_NAMES
 
 if TYPE_CHECKING:
     from ..catalog.model import Thinking
-    from ..conversation import Reasoning
+    from ..conversation import Effort, Reasoning
     from ..route import Route
     from ..wire_name import Wire
     from .tool_id import IdForm
     from .tool_name import NameForm
 
-ReasoningForm = Literal["signature", "unsigned", "encrypted", "details", "text", "none"]
+ReasoningForm = Literal[
+    "signature", "unsigned", "encrypted", "details", "text", "as issued", "none"
+]
 """What the API requires of its own reasoning when it comes back.
 
 ``signature``: its signature. ``unsigned``: the text, with the signature if there was one.
 ``encrypted``: the encrypted form. ``details``: the list of details. ``text``: the text alone.
+``as issued``: whatever the route issued, in the fields in which it came.
 ``none``: it takes no reasoning back.
 """
 
-EffortForm = Literal["openai", "gpt-oss", "openrouter", "deepseek", "zai"]
+EffortForm = Literal["openai", "gpt-oss", "openrouter", "deepseek", "zai", "as asked"]
 """The form in which an API that speaks Chat Completions is asked for an effort.
 
 ``openai``: ``reasoning_effort``, with the efforts of the model. ``gpt-oss``: likewise, with the
 efforts of gpt-oss. ``openrouter``: an object ``reasoning``. ``deepseek``: a switch, and
-``reasoning_effort`` beside it. ``zai``: the switch alone.
+``reasoning_effort`` beside it. ``zai``: the switch alone. ``as asked``: ``reasoning_effort``, with
+whatever effort was asked for.
 """
 
 PLACEHOLDER = "(The reasoning before this call is not kept.)"
@@ -66,8 +70,11 @@ class Target:
         thinking: How a request asks for thinking.
         can_disable_thinking: A request can switch thinking off.
         can_force_tool: A request can force a tool call.
-        thinking_excludes_forcing: While it thinks, no tool can be forced, and it takes no sampling.
+        thinking_excludes_forcing: If it is asked to think, no tool can be forced.
+        thinking_excludes_sampling: If it is asked to think, it takes no sampling.
         takes_sampling: It takes ``temperature`` and ``top_p``.
+        sampling_efforts: The efforts at which it takes them nevertheless; None stands for no
+            effort.
         takes_temperature_and_top_p: It takes both of them at once.
         token_limit: The name of the parameter for the longest answer.
         max_answer_tokens: The longest answer that it can write; None: unknown.
@@ -80,6 +87,7 @@ class Target:
         reasoning_in_content: How reasoning goes back inside the content; None: it has its own
             field (Chat).
         takes_openai_schemas: Schemas of tools must have the form that OpenAI checks (Chat).
+        reasoning_field: The field for reasoning, unless it came in another (Chat).
         effort_form: How a request asks for an effort; None: it cannot (Chat).
         takes_cache_key: It takes ``prompt_cache_key`` (Chat and Responses).
     """
@@ -105,7 +113,9 @@ class Target:
     can_disable_thinking: bool = True
     can_force_tool: bool = True
     thinking_excludes_forcing: bool = False
+    thinking_excludes_sampling: bool = False
     takes_sampling: bool = True
+    sampling_efforts: frozenset[Effort | None] = frozenset()
     takes_temperature_and_top_p: bool = True
     token_limit: str = "max_tokens"  # noqa: S105 - the name of a parameter
     max_answer_tokens: int | None = None
@@ -117,6 +127,7 @@ class Target:
     has_developer_role: bool = False
     reasoning_in_content: Literal["chunks", "tag"] | None = None
     takes_openai_schemas: bool = False
+    reasoning_field: str = "reasoning_content"
     effort_form: EffortForm | None = None
     takes_cache_key: bool = False
 
@@ -137,10 +148,18 @@ class Target:
                 return "it has no details"
             case "text" if not reasoning.text:
                 return "it is empty"
+            case "as issued" if not (reasoning.text or reasoning.details or reasoning.encrypted):
+                return "it is empty"
             case "none":
                 return "this API takes none back"
             case _:
                 return None
+
+    def samples_at(self, effort: Effort | None) -> bool:
+        """True if it takes ``temperature`` and ``top_p`` when it is asked for *effort*."""
+        if self.thinking_excludes_sampling and effort not in {None, "none"}:
+            return False
+        return self.takes_sampling or effort in self.sampling_efforts
 
     def longest(self, wanted: int) -> int:
         """Return *wanted*, or the longest answer in tokens if that is less."""

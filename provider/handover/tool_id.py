@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -17,18 +17,27 @@ class IdForm:
         pattern: Every id must match it as a whole.
         prefix: The start of an id that we make.
         length: The length of an id that we make.
+        keeps_own: An id that the route itself issued stays as it came, whatever its form. Not for
+            routes whose ids always have the form.
     """
 
     pattern: re.Pattern[str]
     prefix: str
     length: int
+    keeps_own: bool = False
 
 
 ANTHROPIC_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="toolu_", length=30)
 CHAT_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,40}"), prefix="call_", length=29)
-LONG_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"), prefix="call_", length=29)
-KIMI_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9_.:-]{1,64}"), prefix="call_", length=29)
-"""A Kimi makes ids such as ``functions.read_file:0``, and requires the same id in the result."""
+FACADE_IDS = replace(ANTHROPIC_IDS, keeps_own=True)
+OTHER_IDS = replace(CHAT_IDS, keeps_own=True)
+LONG_IDS = replace(CHAT_IDS, pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"))
+GATEWAY_IDS = replace(LONG_IDS, keeps_own=True)
+KIMI_IDS = replace(OTHER_IDS, pattern=re.compile(r"[a-zA-Z0-9_.:-]{1,64}"))
+"""A Kimi makes ids such as ``functions.read_file:0``, and is silent if it gets others back.
+
+Source: github.com/MoonshotAI/kimi-code/pull/2503 and github.com/vybestack/llxprt-code/issues/713.
+"""
 MISTRAL_IDS = IdForm(pattern=re.compile(r"[a-zA-Z0-9]{9}"), prefix="", length=9)
 
 
@@ -44,11 +53,15 @@ class ToolIds:
         self._taken: set[str] = set()
         self._seen: dict[str, int] = {}
 
-    def next_id(self, id_: str) -> str:
-        """Return the id of the next call; its id in the conversation is *id_*."""
+    def next_id(self, id_: str, *, is_own: bool = False) -> str:
+        """Return the id of the next call, whose id in the conversation is *id_*.
+
+        Args:
+            is_own: The route that gets the ids issued this one.
+        """
         # Some agents join the two ids of an item; the first is the one that a result refers to.
         for candidate in (id_, id_.partition("|")[0]):
-            if candidate not in self._taken and self._form.pattern.fullmatch(candidate):
+            if candidate not in self._taken and self._is_accepted(candidate, is_own=is_own):
                 self._taken.add(candidate)
                 return candidate
         while True:
@@ -57,6 +70,11 @@ class ToolIds:
             if made not in self._taken:
                 self._taken.add(made)
                 return made
+
+    def _is_accepted(self, id_: str, *, is_own: bool) -> bool:
+        if is_own and self._form.keeps_own and id_ and "|" not in id_:
+            return True
+        return self._form.pattern.fullmatch(id_) is not None
 
     def _make(self, seed: str) -> str:
         number = int.from_bytes(hashlib.sha256(seed.encode(errors="surrogatepass")).digest(), "big")

@@ -158,6 +158,7 @@ _TEXT_FIELDS = {"text": str, **_PROOFS}
 _TEXT = {"phase": str, **_TEXT_FIELDS}
 _IMAGE = {"media_type": str, "data": str}
 _REASONING = {"redacted": str, "details": list, "encrypted": str, "complete": bool, **_TEXT_FIELDS}
+_REASONING |= {"field_name": str}
 _CALL = {"id": str, "name": str, "input": dict, "state": str, "is_error": bool, **_PROOFS}
 _ROLES: Mapping[str, Role] = {role: role for role in get_args(Role)}
 _STATES = frozenset(get_args(ToolState))

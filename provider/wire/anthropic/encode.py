@@ -60,14 +60,16 @@ def encode(handover: Handover) -> dict[str, Any]:
     target = handover.target
     max_tokens = _max_tokens(handover)
     thinking = _thinking(handover, max_tokens)
-    thinks = bool(thinking) and thinking.get("thinking") != {"type": "disabled"}
+    kind = thinking.get("thinking", {}).get("type")
+    thinks = bool(thinking) and kind != "disabled"
     body: dict[str, Any] = {"model": target.route.model, "max_tokens": max_tokens, "stream": True}
     if handover.system:
         body["system"] = [_text(text) for text in handover.system]
     body["messages"] = _messages(_visible_messages(handover, thinking, thinks=thinks))
     if handover.tools:
         body["tools"] = [_tool(tool) for tool in handover.tools]
-        body |= _tool_choice(handover, thinks=thinks)
+        excludes_forcing = kind == "enabled" or (thinks and target.thinking_excludes_forcing)
+        body |= _tool_choice(handover, excludes_forcing=excludes_forcing)
     body |= thinking
     if target.takes_sampling and not thinks:
         body |= _sampling(handover)
@@ -225,12 +227,19 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"name": tool.name, **described, "input_schema": object_schema(tool.input_schema)}
 
 
-def _tool_choice(handover: Handover, *, thinks: bool) -> dict[str, dict[str, Any]]:
-    """Return the parameter for the choice of tools; empty: it has its default."""
+def _tool_choice(handover: Handover, *, excludes_forcing: bool) -> dict[str, dict[str, Any]]:
+    """Return the parameter for the choice of tools; empty: it has its default.
+
+    Args:
+        excludes_forcing: It is asked to think in a way in which no tool can be forced. With a
+            budget, none can; Claude that thinks as much as it likes takes it.
+            Source: github.com/langchain-ai/langchain-aws/pull/1141.
+    """
     target, settings = handover.target, handover.settings
     choice = _choice(handover)
-    if choice["type"] in ("any", "tool") and (thinks or not target.can_force_tool):
-        why = "it thinks, and then none can be forced" if thinks else "this model cannot be forced"
+    if choice["type"] in ("any", "tool") and (excludes_forcing or not target.can_force_tool):
+        why = "it thinks, and then none can be forced"
+        why = why if excludes_forcing else "this model cannot be forced"
         handover.note("changed", f"tool_choice {settings.tool_choice!r} to 'auto'", why)
         choice = {"type": "auto"}
     if settings.parallel_tool_calls is False and choice["type"] != "none":

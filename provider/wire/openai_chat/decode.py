@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...catalog.vendor import vendor_of
+from ...catalog.vendor import VENDORS, vendor_of
 from ...classify.classify import has_error_object
 from ...conversation import Part, Reasoning, Text, Usage
 from ...delta import Delta, ReasoningDelta, TextDelta
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _NOTHING: tuple[Delta, ...] = ()
 _WITH_THINK_TAG = frozenset({"minimax"})
 """The vendors of models that think inside the content, in a tag at its start."""
+_OTHER_FIELD = "reasoning"
+_REASONING_FIELDS = (_OTHER_FIELD, "reasoning_content")
 _CUT_STOPS = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
 """The stop reasons of a cut answer, in which a call may lack its arguments."""
 
@@ -47,6 +49,8 @@ class ChatDecoder(BaseDecoder):
         self._tag = ThinkTag() if vendor_of(provider) in _WITH_THINK_TAG else None
         self._text: list[str] = []
         self._reasoning: list[str] = []
+        self._reasoning_field: str | None = None
+        self._is_unknown = vendor_of(provider) not in VENDORS
         self._refusal: list[str] = []
         self._details = ReasoningDetails()
         self._calls = CallAssembler()
@@ -72,7 +76,14 @@ class ChatDecoder(BaseDecoder):
         is_complete = self._stop is not None
         details = tuple(self._details.merged()) if is_complete else ()
         if reasoning or details:
-            parts.append(Reasoning(reasoning, details=details, complete=is_complete))
+            parts.append(
+                Reasoning(
+                    reasoning,
+                    details=details,
+                    complete=is_complete,
+                    field_name=self._reasoning_field,
+                )
+            )
         text = "".join(self._text)
         if text:
             parts.append(Text(text))
@@ -175,8 +186,12 @@ class ChatDecoder(BaseDecoder):
         details = ""
         if entries:
             details = "".join([self._details.add(mapping(entry)) for entry in entries])
-        text = string(delta.get("reasoning")) or string(delta.get("reasoning_content")) or details
+        fields = (name for name in _REASONING_FIELDS if string(delta.get(name)))
+        field = next(fields, None)
+        text = details if field is None else delta[field]
         if text:
+            if field == _OTHER_FIELD and self._is_unknown:
+                self._reasoning_field = field
             self._reasoning.append(text)
             yield ReasoningDelta(text)
         elif entries:

@@ -135,9 +135,8 @@ def _thinking(
     thoughts: Sequence[Reasoning], parts: Sequence[Part], target: Target
 ) -> dict[str, Any]:
     """Return the fields of an answer that hold its thinking."""
-    if target.reasoning_form == "details":
-        details = [detail for thought in thoughts for detail in thought.details]
-        return {"reasoning_details": details} if details else {}
+    if target.reasoning_form in {"details", "as issued"}:
+        return _as_issued(thoughts, target)
     match target.reasoning_in_content:
         case "chunks":
             return {
@@ -146,7 +145,20 @@ def _thinking(
         case "tag":
             return {"content": with_tag(_thoughts(thoughts), _text(parts))}
         case None:
-            return {"reasoning_content": _thoughts(thoughts)}
+            return {target.reasoning_field: _thoughts(thoughts)}
+
+
+def _as_issued(thoughts: Sequence[Reasoning], target: Target) -> dict[str, Any]:
+    """Return the fields in which *thoughts* came; text without a field goes beside no details."""
+    fields: dict[str, Any] = {}
+    details = [detail for thought in thoughts for detail in thought.details]
+    if details:
+        fields["reasoning_details"] = details
+    field = next((thought.field_name for thought in thoughts if thought.field_name), None)
+    text = _thoughts(thoughts)
+    if text and not details:
+        fields[field or target.reasoning_field] = text
+    return fields
 
 
 def _chunk(part: Text | Reasoning) -> dict[str, Any]:

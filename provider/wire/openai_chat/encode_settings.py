@@ -18,7 +18,7 @@ def limits(settings: Settings, target: Target) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     if settings.max_output_tokens is not None:
         parameters[target.token_limit] = target.longest(settings.max_output_tokens)
-    takes_sampling = target.takes_sampling and not excludes_forcing(settings, target)
+    takes_sampling = target.samples_at(settings.reasoning)
     if takes_sampling and settings.temperature is not None:
         parameters["temperature"] = settings.temperature
     is_one_too_many = "temperature" in parameters and not target.takes_temperature_and_top_p
@@ -51,12 +51,14 @@ def _effort_parameters(effort: Effort, target: Target) -> dict[str, Any]:
             return _deepseek(effort)
         case "zai":
             return _switch(effort)
+        case "as asked":
+            return {"reasoning_effort": effort}
         case None:
             return {}
 
 
 def excludes_forcing(settings: Settings, target: Target) -> bool:
-    """True if the model is asked to think, and then cannot be forced or sampled."""
+    """True if the model is asked to think, and then cannot be forced."""
     return target.thinking_excludes_forcing and settings.reasoning not in {None, "none"}
 
 

@@ -108,13 +108,18 @@ def _answer(text: Text) -> Item:
 
 
 def _thought(reasoning: Reasoning) -> Item:
-    summary = [{"type": "summary_text", "text": reasoning.text}] if reasoning.text else []
-    return {
-        "type": "reasoning",
-        "id": reasoning.item_id,
-        "summary": summary,
-        "encrypted_content": reasoning.encrypted,
-    }
+    is_content = reasoning.field_name == "content"
+    summary = [] if is_content or not reasoning.text else [_part("summary_text", reasoning.text)]
+    known = {"id": reasoning.item_id, "encrypted_content": reasoning.encrypted}
+    item: Item = {"type": "reasoning", "summary": summary}
+    item |= {name: value for name, value in known.items() if value is not None}
+    if is_content and reasoning.text:
+        item["content"] = [_part("reasoning_text", reasoning.text)]
+    return item
+
+
+def _part(kind: str, text: str) -> Item:
+    return {"type": kind, "text": text}
 
 
 def _call(call: ToolCall) -> Item:
@@ -136,10 +141,15 @@ def _output(output: Output | None) -> str | list[Item]:
 
 def _reasoning(settings: Settings, target: Target) -> dict[str, Any]:
     """Return the parameters about thinking, which is encrypted because nothing is stored."""
-    efforts = openai_efforts(target.route.model)
-    if target.thinking == "none" or not efforts:
+    if target.thinking == "none":
         return {}
     fields: dict[str, Any] = {"include": ["reasoning.encrypted_content"]}
+    if target.effort_form == "as asked":
+        effort_asked = {"reasoning": {"effort": settings.reasoning}}
+        return fields if settings.reasoning is None else fields | effort_asked
+    efforts = openai_efforts(target.route.model)
+    if not efforts:
+        return {}
     if settings.reasoning is not None:
         effort = nearest_effort(settings.reasoning, efforts)
         summary = {} if effort == "none" else {"summary": "auto"}
@@ -183,7 +193,7 @@ def _limits(settings: Settings, target: Target) -> dict[str, Any]:
     if settings.max_output_tokens is not None:
         longest = target.longest(settings.max_output_tokens)
         limits[target.token_limit] = max(MIN_TOKENS, longest)
-    if target.takes_sampling:
+    if target.samples_at(settings.reasoning):
         limits |= {"temperature": settings.temperature, "top_p": settings.top_p}
     if target.takes_cache_key:
         limits["prompt_cache_key"] = settings.cache_key

@@ -29,6 +29,7 @@ class Item:
         pieces: The text, the thinking or the arguments, as they came.
         refusal: The model's text in place of an answer.
         phase: Whether a message stands between or at the end of the work; empty: unknown.
+        field_name: The field that thinking came in, unless it is a summary.
         input: The arguments of a closed call.
         has_no_arguments: It is a call that ended without any arguments.
     """
@@ -41,6 +42,7 @@ class Item:
     refusal: str = ""
     encrypted: str = ""
     phase: str = ""
+    field_name: str | None = None
     input: dict[str, Any] | None = None
     is_done: bool = False
     has_no_arguments: bool = False
@@ -83,7 +85,8 @@ class Item:
         if self.kind == "reasoning":
             self.encrypted = string(fields.get("encrypted_content"))
             thinking = _join_texts(_BETWEEN, fields.get("summary"))
-            thinking = thinking or _join_texts(_BETWEEN, fields.get("content"))
+            if not thinking and (thinking := _join_texts(_BETWEEN, fields.get("content"))):
+                self.field_name = "content"
             return [ReasoningDelta(rest) for rest in self._rest(thinking)]
         return []
 
@@ -109,7 +112,8 @@ class Item:
         if not self.is_done:
             return Reasoning(text, complete=False) if text else None
         # Kept even without text, because the next item is valid only with this id before it.
-        return Reasoning(text, encrypted=self.encrypted or None, item_id=item_id)
+        encrypted = self.encrypted or None
+        return Reasoning(text, encrypted=encrypted, item_id=item_id, field_name=self.field_name)
 
     def _take_arguments(self, fields: Mapping[str, Any]) -> list[Delta]:
         arguments = fields.get("arguments")

@@ -24,7 +24,7 @@ CHANGES = [
     pytest.param(
         "somewhere/some-model",
         Cure(C.DROP_REASONING),
-        {"signs_calls": False},
+        {"signs_calls": False, "reasoning_form": "none"},
         id="signatures of calls",
     ),
     pytest.param(CLAUDE, Cure(C.THINKING_OFF), {"thinking": "none"}, id="off"),

@@ -73,10 +73,10 @@ TABLE = {
     "zai/glm-4.6": ("text", THINKING, PLAIN),
     "mistral/magistral-medium": ("text", THINKING, PLAIN),
     "mistral/codestral": ("nothing", PLAIN, PLAIN),
-    "groq/openai/gpt-oss-120b": ("text", PLAIN, PLAIN),
-    "cerebras/gpt-oss-120b": ("text", PLAIN, PLAIN),
+    "groq/openai/gpt-oss-120b": ("text", THINKING, PLAIN),
+    "cerebras/gpt-oss-120b": ("text", THINKING, PLAIN),
     "minimax/MiniMax-M2": ("text", THINKING, PLAIN),
-    "somewhere/some-model": ("text", PLAIN, PLAIN),
+    "somewhere/some-model": ("text", THINKING, PLAIN),
 }
 
 ID_FORMS = {
@@ -233,9 +233,9 @@ UNFINISHED = replace(THOUGHT, complete=False)
 UNPROVED = Reasoning("")
 CHAINS = [
     pytest.param(CLAUDE, [(CLAUDE, THOUGHT), (CLAUDE, THOUGHT)], [1, 1], id="its own"),
-    pytest.param(CLAUDE, [(GPT, THOUGHT), (CLAUDE, THOUGHT)], [0, 0], id="after another's"),
+    pytest.param(CLAUDE, [(GPT, THOUGHT), (CLAUDE, THOUGHT)], [0, 1], id="after another's"),
     pytest.param(
-        CLAUDE, [(CLAUDE, THOUGHT), (GPT, THOUGHT), (CLAUDE, THOUGHT)], [1, 0, 0], id="both"
+        CLAUDE, [(CLAUDE, THOUGHT), (GPT, THOUGHT), (CLAUDE, THOUGHT)], [1, 0, 1], id="both"
     ),
     pytest.param(CLAUDE, [(GPT, None), (CLAUDE, THOUGHT)], [0, 1], id="after none of another's"),
     pytest.param(CLAUDE, [(CLAUDE, UNFINISHED), (CLAUDE, THOUGHT)], [0, 0], id="after a torn one"),

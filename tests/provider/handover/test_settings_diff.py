@@ -34,7 +34,7 @@ TOLD = [
     pytest.param(GPT_4, {"temperature": 0.5, "top_p": 0.9}, [], id="all is taken"),
     pytest.param(
         GPT,
-        {"temperature": 0.5, "top_p": 0.9},
+        {"temperature": 0.5, "top_p": 0.9, "reasoning": "low"},
         [f"dropped temperature 0.5: {NOT_TAKEN}", f"dropped top_p 0.9: {NOT_TAKEN}"],
         id="no sampling",
     ),

@@ -14,9 +14,11 @@ from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.handover.tool_id import (
     ANTHROPIC_IDS,
     CHAT_IDS,
+    FACADE_IDS,
     KIMI_IDS,
     LONG_IDS,
     MISTRAL_IDS,
+    OTHER_IDS,
 )
 from sidestep.provider.handover.tool_name import ANTHROPIC_NAMES, GEMINI_NAMES, OPENAI_NAMES
 
@@ -130,7 +132,7 @@ FACTS = [
         "moonshot-anthropic",
         "anthropic",
         "kimi-k2-thinking",
-        {"missing_reasoning": PLACEHOLDER, "takes_images": False, "ids": ANTHROPIC_IDS},
+        {"missing_reasoning": PLACEHOLDER, "takes_images": False, "ids": FACADE_IDS},
         id="facade of Moonshot",
     ),
     pytest.param(
@@ -246,7 +248,7 @@ FACTS = [
         "openrouter",
         "openai-chat",
         "openai/gpt-5.1",
-        {"reasoning_form": "details", "ids": CHAT_IDS, "markers": 0},
+        {"reasoning_form": "details", "ids": OTHER_IDS, "markers": 0},
         id="OpenRouter, OpenAI",
     ),
     pytest.param(
@@ -259,9 +261,17 @@ FACTS = [
             "reasons_before_calls": False,
             "takes_images": False,
             "is_plain": True,
-            "can_force_tool": False,
+            "can_force_tool": True,
+            "thinking_excludes_forcing": True,
         },
         id="DeepSeek",
+    ),
+    pytest.param(
+        "deepseek",
+        "openai-chat",
+        "deepseek-v4-pro",
+        {"can_force_tool": False},
+        id="DeepSeek that thinks",
     ),
     pytest.param(
         "moonshot",
@@ -302,14 +312,14 @@ FACTS = [
         "mistral",
         "openai-chat",
         "codestral",
-        {"reasoning_form": "none", "bridges_results": True},
+        {"reasoning_form": "text", "bridges_results": False},
         id="Mistral",
     ),
     pytest.param(
         "openrouter",
         "openai-chat",
-        "mistralai/devstral-medium",
-        {"bridges_results": True},
+        "mistralai/mistral-medium-3.5",
+        {"bridges_results": False},
         id="OpenRouter, Mistral",
     ),
     pytest.param(
@@ -330,7 +340,7 @@ FACTS = [
         "groq",
         "openai-chat",
         "openai/gpt-oss-120b",
-        {"reasoning_form": "none", "thinking": "adaptive", "takes_images": False},
+        {"reasoning_form": "text", "thinking": "adaptive", "takes_images": False},
         id="Groq",
     ),
     pytest.param(
@@ -344,7 +354,7 @@ FACTS = [
         "cerebras",
         "openai-chat",
         "gpt-oss-120b",
-        {"reasoning_form": "none", "takes_images": False, "is_plain": True},
+        {"reasoning_form": "text", "takes_images": False, "is_plain": True},
         id="Cerebras",
     ),
     pytest.param(
@@ -359,8 +369,8 @@ FACTS = [
         "openai-chat",
         "some-model",
         {
-            "reasoning_form": "none",
-            "ids": CHAT_IDS,
+            "reasoning_form": "as issued",
+            "ids": OTHER_IDS,
             "token_limit": "max_tokens",
             "takes_images": True,
         },
@@ -372,7 +382,7 @@ FACTS = [
             "openai-chat",
             model,
             {
-                "reasoning_form": "none",
+                "reasoning_form": "as issued" if name == "somewhere" else "none",
                 "signs_calls": name != "openai",
                 "missing_signature": signature,
             },
@@ -424,7 +434,7 @@ DIALECTS = [
         {"joins_neighbours": True, "reasoning_in_content": "chunks", "effort_form": None},
     ),
     ("minimax", "openai-chat", "MiniMax-M2", {"reasoning_in_content": "tag"}),
-    ("mine", "openai-chat", "m", {"has_developer_role": False, "effort_form": None}),
+    ("mine", "openai-chat", "m", {"has_developer_role": False, "effort_form": "as asked"}),
 ]
 
 

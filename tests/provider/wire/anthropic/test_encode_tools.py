@@ -143,7 +143,22 @@ CHOICES = [
         Settings(tool_choice="required"), {"can_force_tool": False}, AUTO, id="cannot be forced"
     ),
     pytest.param(
-        Settings(tool_choice="read", reasoning="low"), {}, AUTO, id="cannot be forced to think"
+        Settings(tool_choice="read", reasoning="low", max_output_tokens=9000),
+        {"thinking": "manual"},
+        AUTO,
+        id="not forced while it thinks by a budget",
+    ),
+    pytest.param(
+        Settings(tool_choice="read", reasoning="low"), {}, NAMED, id="forced while it thinks"
+    ),
+    pytest.param(
+        Settings(tool_choice="required", reasoning="max"), {}, ANY, id="any while it thinks"
+    ),
+    pytest.param(
+        Settings(tool_choice="required", reasoning="low"),
+        {"can_force_tool": False},
+        AUTO,
+        id="never forced",
     ),
     pytest.param(
         Settings(tool_choice="read", reasoning="none"), {}, NAMED, id="forced, and not thinking"

@@ -32,6 +32,8 @@ PROVIDERS = {
     **catalog(),
     "minimax": Provider("minimax", "openai-chat", "https://api.minimax.io/v1", "MINIMAX_API_KEY"),
     "local": Provider("local", "openai-chat", "http://127.0.0.1:8000/v1", None),
+    "azure": Provider("azure", "openai-chat", "https://example.com/v1", None),
+    "xai": Provider("xai", "openai-chat", "https://example.com/v1", None),
 }
 
 GPT = Route("openai-chat/gpt-5.6")

@@ -45,6 +45,10 @@ if TYPE_CHECKING:
     pass
 
 SAMPLING = {"temperature": 0.5, "top_p": 0.9}
+THOUGHT_IN_CHUNKS = [
+    {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
+    {"type": "text", "text": "Yes."},
+]
 USAGE = {"stream_options": {"include_usage": True}}
 
 
@@ -109,7 +113,7 @@ DIALECTS = [
     Dialect(
         "groq",
         GROQ,
-        {"content": "Yes."},
+        {"content": "Yes.", "reasoning": "Hm."},
         {
             "max_completion_tokens": 99,
             "reasoning_effort": "medium",
@@ -122,7 +126,7 @@ DIALECTS = [
     Dialect(
         "cerebras",
         CEREBRAS,
-        {"content": "Yes."},
+        {"content": "Yes.", "reasoning": "Hm."},
         {
             "max_completion_tokens": 99,
             "reasoning_effort": "medium",
@@ -134,18 +138,13 @@ DIALECTS = [
     Dialect(
         "mistral",
         MISTRAL,
-        {"content": "Yes."},
+        {"content": THOUGHT_IN_CHUNKS},
         {"max_tokens": 99, **SAMPLING, "tool_choice": "required", "parallel_tool_calls": False},
     ),
     Dialect(
         "mistral, a model that reasons",
         MAGISTRAL,
-        {
-            "content": [
-                {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
-                {"type": "text", "text": "Yes."},
-            ]
-        },
+        {"content": THOUGHT_IN_CHUNKS},
         {"max_tokens": 99, **SAMPLING, "tool_choice": "required", "parallel_tool_calls": False},
     ),
     Dialect(
@@ -183,9 +182,10 @@ DIALECTS = [
     Dialect(
         "one that we do not know",
         LOCAL,
-        {"content": "Yes."},
+        {"content": "Yes.", "reasoning_details": DETAILS},
         {
             "max_tokens": 99,
+            "reasoning_effort": "medium",
             **SAMPLING,
             "tool_choice": "required",
             "parallel_tool_calls": False,

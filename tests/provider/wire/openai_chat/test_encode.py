@@ -114,7 +114,43 @@ OWN = [
         id="chunks keep their order",
     ),
     pytest.param(
-        MISTRAL, [Reasoning("1"), Text("a")], {"content": "a"}, id="a Mistral that takes no chunks"
+        MISTRAL,
+        [Reasoning("1"), Text("a")],
+        {
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "1"}]},
+                {"type": "text", "text": "a"},
+            ]
+        },
+        id="chunks of a Mistral that is no Magistral",
+    ),
+    pytest.param(
+        CEREBRAS, [Reasoning("1"), Text("a")], {"content": "a", "reasoning": "1"}, id="Cerebras"
+    ),
+    pytest.param(GROQ, [Reasoning("1"), Text("a")], {"content": "a", "reasoning": "1"}, id="Groq"),
+    pytest.param(
+        LOCAL,
+        [Reasoning("1"), Text("a")],
+        {"content": "a", "reasoning_content": "1"},
+        id="unknown vendor",
+    ),
+    pytest.param(
+        LOCAL,
+        [Reasoning("1", field_name="reasoning"), Text("a")],
+        {"content": "a", "reasoning": "1"},
+        id="unknown vendor, in the field that it came in",
+    ),
+    pytest.param(
+        LOCAL,
+        [Reasoning("Hm.", details=DETAILS, field_name="reasoning"), Text("a")],
+        {"content": "a", "reasoning_details": DETAILS},
+        id="unknown vendor, details",
+    ),
+    pytest.param(
+        Route("openrouter/moonshotai/kimi-k2.6"),
+        [Reasoning("1"), Text("a")],
+        {"content": "a", "reasoning": "1"},
+        id="OpenRouter, a model without proofs",
     ),
     pytest.param(
         DEEPSEEK,
@@ -321,7 +357,6 @@ def test_mistral_gets_no_neighbours_of_one_role() -> None:
         result_spelled(),
         {"role": "assistant", "content": None, "tool_calls": [call_spelled("call67890")]},
         result_spelled("call67890"),
-        {"role": "assistant", "content": BRIDGE},
         {"role": "user", "content": "e\n\nf"},
     ]
 

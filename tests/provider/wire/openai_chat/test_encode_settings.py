@@ -192,7 +192,16 @@ EFFORTS = [
     pytest.param(MAGISTRAL, "high", {}, id="mistral"),
     pytest.param(MOONSHOT, "high", {}, id="moonshot"),
     pytest.param(MINIMAX, "high", {}, id="minimax"),
-    pytest.param(LOCAL, "high", {}, id="one that we do not know"),
+    pytest.param(LOCAL, "high", {"reasoning_effort": "high"}, id="one that we do not know"),
+    pytest.param(LOCAL, "max", {"reasoning_effort": "max"}, id="one that we do not know, max"),
+    pytest.param(
+        Route("azure/gpt-5.1"), "max", {"reasoning_effort": "high"}, id="OpenAI's model elsewhere"
+    ),
+    pytest.param(Route("azure/gpt-4o"), "high", {}, id="OpenAI's that does not think, elsewhere"),
+    pytest.param(Route("xai/grok-4-fast"), "high", {}, id="a Grok that refuses it"),
+    pytest.param(
+        Route("xai/grok-4.3"), "high", {"reasoning_effort": "high"}, id="a Grok that takes it"
+    ),
 ]
 
 

@@ -161,7 +161,7 @@ WHOLE = [
             done(0, **THINKING, content=[{"type": "reasoning_text", "text": "Hm"}]),
             text("Hi", 1),
         ],
-        [Reasoning("Hm", item_id="rs_1"), Text("Hi")],
+        [Reasoning("Hm", item_id="rs_1", field_name="content"), Text("Hi")],
         id="thinking of an open model",
     ),
     pytest.param(
