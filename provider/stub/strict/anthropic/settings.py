@@ -159,12 +159,12 @@ def has_a_budget_within_the_answer(request: AnthropicRequest) -> Complaint | Non
 
 @first_party
 def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | None:
-    """Adaptive thinking counts as thinking here, although reports disagree."""
+    """Adaptive thinking takes a forced tool: github.com/langchain-ai/langchain-aws/pull/1141."""
     if string(mapping(request.body.get("tool_choice")).get("type")) not in FORCED:
         return None
     if not request.facts.takes_forced_tools:
         return bad("tool_choice forces tool use is not compatible with this model.")
-    if request.is_thinking:
+    if request.thinking == "enabled":
         return bad("Thinking may not be enabled when tool_choice forces tool use.")
     return None
 

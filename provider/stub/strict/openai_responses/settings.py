@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....json_value import integer, listed, mapping
 from ..complaint import Complaint
+from ..model_facts import takes_sampling
 from ..openai_words import (
     invalid,
     missing,
@@ -51,7 +52,8 @@ def has_no_unknown_parameter(request: ResponsesRequest) -> Complaint | None:
 
 
 def samples_only_where_taken(request: ResponsesRequest) -> Complaint | None:
-    if not request.is_reasoning:
+    effort = mapping(request.body.get("reasoning")).get("effort")
+    if not request.is_reasoning or takes_sampling(request.route.model, effort):
         return None
     names = (name for name in SAMPLING if request.body.get(name) is not None)
     return next((unsupported(name) for name in names), None)
