@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sidestep import Route
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import (
+    Conversation,
     Message,
     Reasoning,
     Text,
     ToolCall,
 )
-from sidestep.provider.handover.handover import FILLER_USER_TEXT
+from sidestep.provider.handover.handover import FILLER_USER_TEXT, hand_over
+from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.handover.tool_result import NO_IMAGE
 
 from .translations import CALL, CHAT, CLAUDE, PICTURE, answer, moved, user
@@ -269,7 +273,7 @@ FOLLOWS = "nothing follows it, without which it is refused"
 
 ITEMS = [
     pytest.param([ITEM, SAYS, CALLS], GPT, ["rs_1", "msg_1", "fc_1"], id="all kept"),
-    pytest.param([SAYS, CALLS], GPT, [None, None], id="no reasoning"),
+    pytest.param([SAYS, CALLS], GPT, [None, None], id="no reasoning, though it thinks"),
     pytest.param([TORN, SAYS, CALLS], GPT, [None, None], id="reasoning dropped"),
     pytest.param([TORN, SAYS, ITEM, CALLS], GPT, [None, "rs_1", None], id="some of it dropped"),
     pytest.param([ITEM, CALLS, ITEM], GPT, ["rs_1", None], id="the last without a follower"),
@@ -292,6 +296,32 @@ def test_an_item_is_named_only_beside_all_the_reasoning_it_came_with(
         if isinstance(part, Text | ToolCall | Reasoning)
     ]
     assert named == ids
+
+
+MISSING = "not all the reasoning beside it is kept"
+WITHOUT = [
+    pytest.param("openai/gpt-4o", [SAYS, CALLS], None, id="model that does not think"),
+    pytest.param("elsewhere/grok-4.3", [SAYS, CALLS], None, id="unknown vendor"),
+    pytest.param("azure/gpt-5.1", [SAYS], "nothing is stored under them", id="model that thinks"),
+    pytest.param("azure/gpt-5.1", [TORN, SAYS], MISSING, id="model that thought"),
+]
+
+
+@pytest.mark.parametrize(("name", "parts", "why"), WITHOUT)
+def test_no_id_of_an_item_is_dropped_for_reasoning_that_never_was(
+    name: str, parts: list[Part], why: str | None
+) -> None:
+    """Source: fault W29."""
+    route = Route(name)
+    provider = Provider(route.provider, "openai-responses", "https://example.com", None)
+    history = [user("Hi."), answer(*parts, route=name), user("Bye.")]
+
+    handover = hand_over(Conversation(history), target_of(provider, route))
+
+    notes = [str(note) for note in handover.notes if "ids of items" in note.what]
+    assert notes == ([] if why is None else [f"dropped ids of items of messages[1]: {why}"])
+    kept = [part.item_id for part in handover.messages[1].parts if isinstance(part, Text)]
+    assert kept == [None if why else "msg_1"]
 
 
 @pytest.mark.parametrize("route", ["zai/glm-4.6", CLAUDE, GPT, GEMINI, DEEPSEEK])

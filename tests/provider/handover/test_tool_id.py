@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from sidestep.provider.handover.tool_id import (
     ANTHROPIC_IDS,
     CHAT_IDS,
+    FACADE_IDS,
+    GATEWAY_IDS,
     KIMI_IDS,
     LONG_IDS,
     MISTRAL_IDS,
+    OTHER_IDS,
     IdForm,
     ToolIds,
 )
@@ -65,6 +68,37 @@ def test_a_made_id_looks_like_one_that_the_route_makes(form: IdForm) -> None:
 
     assert made.startswith(form.prefix)
     assert len(made) == form.length
+
+
+OWN = [
+    pytest.param(OTHER_IDS, "functions.ls:0", "functions.ls:0", id="a Kimi's"),
+    pytest.param(GATEWAY_IDS, "functions.ls:0", "functions.ls:0", id="a Kimi's, behind a gateway"),
+    pytest.param(FACADE_IDS, "functions.ls:0", "functions.ls:0", id="a Kimi's, from a facade"),
+    pytest.param(OTHER_IDS, "x" * 200, "x" * 200, id="long, as some proxies make them"),
+    pytest.param(OTHER_IDS, "ls 1/ü", "ls 1/ü", id="strange"),
+    pytest.param(OTHER_IDS, "call_a|fc_b", "call_a", id="joined by an agent"),
+    pytest.param(OTHER_IDS, "", None, id="empty"),
+    pytest.param(MISTRAL_IDS, "functions.ls:0", None, id="a Mistral makes no such ids"),
+]
+
+
+@pytest.mark.parametrize(("form", "id_", "kept"), OWN)
+def test_an_id_of_the_route_itself_stays_as_it_came(
+    form: IdForm, id_: str, kept: str | None
+) -> None:
+    given = ToolIds(form).next_id(id_, is_own=True)
+
+    assert given == (kept or given)
+    assert (given == id_) is (kept == id_)
+
+
+def test_an_own_id_that_comes_twice_is_two_calls() -> None:
+    ids = ToolIds(OTHER_IDS)
+
+    given = [ids.next_id("functions.ls:0", is_own=True) for _ in range(2)]
+
+    assert given[0] == "functions.ls:0"
+    assert given[1] != given[0]
 
 
 def test_the_same_id_twice_is_two_calls() -> None:

@@ -6,18 +6,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sidestep import Route
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import (
+    Conversation,
     Text,
     ToolCall,
     ToolSpec,
 )
+from sidestep.provider.handover.handover import hand_over
 from sidestep.provider.handover.note import Note
+from sidestep.provider.handover.target_facts import target_of
 
 from ..conversations import ROUTES, target
 from .translations import CALL, CHAT, CLAUDE, PICTURE, answer, moved, user
 
 if TYPE_CHECKING:
-    pass
+    from sidestep.provider.wire_name import Wire
 
 # Tools.
 
@@ -75,6 +80,34 @@ def test_an_id_that_is_rewritten_is_noted() -> None:
     assert [str(note) for note in handover.notes] == [
         f"changed id 'call_1' to {call.id!r} of messages[1].parts[0]: ids have another form here"
     ]
+
+
+KIMIS = [
+    ("openrouter", "openai-chat", "moonshotai/kimi-k2.6"),
+    ("openrouter-anthropic", "anthropic", "moonshotai/kimi-k2.6"),
+    ("groq", "openai-chat", "moonshotai/kimi-k2-instruct-0905"),
+    ("huggingface", "openai-chat", "moonshotai/Kimi-K2-Thinking"),
+    ("azure", "openai-responses", "Kimi-K2.6"),
+    ("moonshot", "openai-chat", "kimi-k3"),
+    ("somewhere", "openai-chat", "a-model-with-strange-ids"),
+]
+
+
+@pytest.mark.parametrize(("name", "wire", "model"), KIMIS)
+def test_ids_of_calls_go_back_to_the_route_that_issued_them_as_they_came(
+    name: str, wire: Wire, model: str
+) -> None:
+    """Source: fault W27; github.com/MoonshotAI/kimi-code/pull/2503."""
+    route = Route(f"{name}/{model}")
+    to = target_of(Provider(name, wire, "https://example.com", None), route)
+    ids = ["functions.ls:0", "functions.ls:1"]
+    calls = [ToolCall(id_, "ls", {}, output="") for id_ in ids]
+
+    handover = hand_over(Conversation([user("Hi."), answer(*calls, route=route)]), to)
+
+    sent = [part.id for part in handover.messages[1].parts if isinstance(part, ToolCall)]
+    assert sent == ids
+    assert not [note for note in handover.notes if note.action == "changed"]
 
 
 @pytest.mark.parametrize("to", ROUTES)

@@ -361,6 +361,29 @@ def test_mistral_gets_no_neighbours_of_one_role() -> None:
     ]
 
 
+BRIDGED = [
+    pytest.param("mistral/mistral-small-latest", False, id="today"),
+    pytest.param("mistral/ministral-3b-2512", False, id="December 2025"),
+    pytest.param("mistral/devstral-medium-2507", True, id="July 2025"),
+    pytest.param("mistral/mistral-large-2411", True, id="2024"),
+    pytest.param("mistral/open-mistral-nemo", True, id="old, without a date"),
+    pytest.param("openrouter/mistralai/mistral-small-2603", False, id="OpenRouter, today"),
+    pytest.param("openrouter/mistralai/mistral-small-3.2-24b-instruct", True, id="OpenRouter, old"),
+    pytest.param("openrouter/openai/gpt-4o-2411", False, id="no Mistral"),
+]
+
+
+@pytest.mark.parametrize(("route", "is_bridged"), BRIDGED)
+def test_an_answer_is_made_up_after_results_only_for_an_old_mistral(
+    route: str, is_bridged: bool
+) -> None:
+    """Source: fault W28."""
+    body = spelled(Route(route), user("a"), said(OTHER, call()), user("b"))
+
+    roles = ["user", "assistant", "tool", *(["assistant"] if is_bridged else []), "user"]
+    assert [message["role"] for message in body["messages"]] == roles
+
+
 def test_an_answer_stands_between_results_and_the_user_where_one_must() -> None:
     bridging = replace(target(LOCAL), bridges_results=True)
 

@@ -84,6 +84,65 @@ def test_as_much_of_sampling_as_is_taken(route: Route, sent: Object) -> None:
     assert {name: body[name] for name in ("temperature", "top_p") if name in body} == sent
 
 
+SILENT = [
+    pytest.param("gpt-5.4", "none", True, id="5.4, none"),
+    pytest.param("gpt-5.4-mini", None, True, id="5.4, which thinks if it is asked to"),
+    pytest.param("gpt-5.4", "low", False, id="5.4, low"),
+    pytest.param("gpt-5.1", None, True, id="5.1"),
+    pytest.param("gpt-5.2-pro", "none", False, id="pro, which always thinks"),
+    pytest.param("gpt-5.5", "none", True, id="5.5, none"),
+    pytest.param("gpt-5.5", None, False, id="5.5, which thinks unless it is asked not to"),
+    pytest.param("gpt-5.6-terra", "none", True, id="5.6, none"),
+    pytest.param("gpt-5.6-terra", "minimal", False, id="5.6, minimal"),
+    pytest.param("gpt-6-astra", "none", False, id="6, which always thinks"),
+    pytest.param("gpt-5-mini", "none", False, id="5, which always thinks"),
+    pytest.param("gpt-5.2-chat-latest", None, False, id="chat, which always thinks"),
+    pytest.param("o4-mini", None, False, id="o-series"),
+    pytest.param("ft:o4-mini-2025-04-16:acme::id", None, False, id="o-series, fine-tuned"),
+    pytest.param("gpt-4.1", "high", True, id="4.1, which never thinks"),
+]
+
+
+@pytest.mark.parametrize("provider", ["openai-chat", "azure"])
+@pytest.mark.parametrize(("model", "reasoning", "is_sent"), SILENT)
+def test_a_model_takes_sampling_while_it_does_not_think(
+    model: str, reasoning: Effort | None, is_sent: bool, provider: str
+) -> None:
+    """Source: fault W28; github.com/vercel/ai/issues/10932, langchain-ai/langchain/pull/35424."""
+    body = spelled(
+        Route(f"{provider}/{model}"), user("a"), temperature=0.2, top_p=0.9, reasoning=reasoning
+    )
+
+    assert ("temperature" in body, "top_p" in body) == (is_sent, is_sent)
+
+
+FORCED = [
+    pytest.param("openrouter/anthropic/claude-opus-4.6", "high", "required", id="4.6"),
+    pytest.param("openrouter/anthropic/claude-opus-5", "low", "required", id="5"),
+    pytest.param("openrouter/anthropic/claude-fable-5", "low", "required", id="fable 5"),
+    pytest.param("openrouter/anthropic/claude-opus-4.5", "high", "auto", id="4.5, by a budget"),
+    pytest.param("openrouter/anthropic/claude-opus-5.5", None, "auto", id="5.5, never"),
+    pytest.param("openrouter/anthropic/claude-haiku-5.5", "low", "required", id="haiku 5.5"),
+    pytest.param("local/claude-opus-5-5", None, "auto", id="5.5 elsewhere, never"),
+    pytest.param("deepseek/deepseek-chat", None, "required", id="DeepSeek that does not think"),
+    pytest.param("deepseek/deepseek-chat", "high", "auto", id="DeepSeek that is asked to think"),
+    pytest.param("deepseek/deepseek-v4-pro", None, "auto", id="DeepSeek that thinks"),
+    pytest.param("local/deepseek-v4-pro", None, "required", id="DeepSeek elsewhere"),
+]
+
+
+@pytest.mark.parametrize(("route", "reasoning", "choice"), FORCED)
+def test_a_tool_is_forced_unless_the_model_refuses_it(
+    route: str, reasoning: Effort | None, choice: str
+) -> None:
+    """Source: fault W28; github.com/langchain-ai/langchain-aws/pull/1141."""
+    body = spelled(
+        Route(route), user("a"), tools=[READ], tool_choice="required", reasoning=reasoning
+    )
+
+    assert body["tool_choice"] == choice
+
+
 @pytest.mark.parametrize("reasoning", [None, "none", "low"])
 def test_a_claude_that_is_asked_to_think_gets_no_sampling(reasoning: Effort | None) -> None:
     body = spelled(HAIKU, user("a"), temperature=0.2, reasoning=reasoning)

@@ -145,3 +145,20 @@ def test_before_the_end_thinking_is_unfinished_and_calls_are_left_out() -> None:
     read(reader, [chunk(content="a"), calls(fragment("{}", index=0, id="1", **READ))])
 
     assert reader.parts == [Reasoning("Hm", complete=False), Text("a")]
+
+
+FIELDS = [
+    pytest.param("local", "reasoning", "reasoning", id="unknown vendor"),
+    pytest.param("local", "reasoning_content", None, id="unknown vendor, the usual field"),
+    pytest.param("cerebras", "reasoning", None, id="known vendor"),
+]
+
+
+@pytest.mark.parametrize(("name", "field", "kept"), FIELDS)
+def test_the_field_of_reasoning_is_kept_where_no_table_has_it(
+    name: str, field: str, kept: str | None
+) -> None:
+    reader = ChatDecoder(Provider(name, "openai-chat", "https://example.com", None))
+    read(reader, [chunk(**{field: "Hm"}), chunk(content="Hi"), chunk("stop")])
+
+    assert reader.parts == [Reasoning("Hm", field_name=kept), Text("Hi")]

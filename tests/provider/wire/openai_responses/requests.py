@@ -32,6 +32,13 @@ def target(route: Route = GPT, **changes: Any) -> Target:
     return replace(target_of(provider, route), **changes)
 
 
+def elsewhere(name: str) -> Target:
+    """Return what the route *name* takes, of a vendor that nobody knows."""
+    route = Route(name)
+    provider = Provider(route.provider, "openai-responses", "https://example.com/v1", None)
+    return target_of(provider, route)
+
+
 def request(
     *messages: Message,
     tools: list[ToolSpec] | None = None,

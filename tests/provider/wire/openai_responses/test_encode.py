@@ -22,7 +22,7 @@ from sidestep.provider.handover.handover import Handover
 from sidestep.provider.json_value import write_json
 from sidestep.provider.wire.openai_responses.encode import encode, headers, path
 
-from .requests import GO, GO_ITEM, GPT, READ, request, target
+from .requests import GO, GO_ITEM, GPT, READ, elsewhere, request, target
 
 CLAUDE = Route("anthropic/claude-sonnet-5")
 PIXEL = Image("image/png", "aGk=")
@@ -205,6 +205,40 @@ def test_messages_become_items(case: Input) -> None:
         "input": case.items,
         "include": ["reasoning.encrypted_content"],
     }
+
+
+XAI = "xai/grok-4.3"
+ISSUED = [
+    pytest.param(
+        Reasoning("Hm.", item_id="rs_1"),
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]},
+        id="summary without an encrypted form",
+    ),
+    pytest.param(
+        Reasoning("Hm.", item_id="rs_1", field_name="content"),
+        {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [],
+            "content": [{"type": "reasoning_text", "text": "Hm."}],
+        },
+        id="text of an open model",
+    ),
+    pytest.param(THOUGHT, THOUGHT_ITEM, id="encrypted"),
+]
+
+
+@pytest.mark.parametrize(("thought", "item"), ISSUED)
+def test_own_reasoning_of_an_unknown_vendor_goes_back_as_it_came(
+    thought: Reasoning, item: dict[str, Any]
+) -> None:
+    """Source: fault W28."""
+    message = Message("assistant", [thought, Text("Done.", item_id="msg_1")], Route(XAI))
+
+    body = request(GO, message, GO, to=elsewhere(XAI))
+
+    done = said("Done.", id="msg_1", status="completed")
+    assert body["input"] == [GO_ITEM, item, done, GO_ITEM]
 
 
 def test_ids_of_items_go_when_all_reasoning_does() -> None:

@@ -14,7 +14,7 @@ from sidestep.provider.conversation import (
 )
 from sidestep.provider.handover.target import Target
 
-from .requests import GO, GO_ITEM, READ, request, target
+from .requests import GO, GO_ITEM, READ, elsewhere, request, target
 
 OLD = Route("openai/gpt-4.1")
 
@@ -106,6 +106,36 @@ SETTINGS = [
         Settings(reasoning="none"),
         {**THINKS, "reasoning": {"effort": "none"}},
         to=target(),
+    ),
+    Asked(
+        "sampling of one that is asked not to think",
+        Settings(temperature=0.5, top_p=0.9, reasoning="none"),
+        {**THINKS, "reasoning": {"effort": "none"}, "temperature": 0.5, "top_p": 0.9},
+        to=target(),
+    ),
+    Asked(
+        "sampling of one that thinks only if it is asked to",
+        Settings(temperature=0.5),
+        {**THINKS, "temperature": 0.5},
+        to=target(Route("openai/gpt-5.4")),
+    ),
+    Asked(
+        "an effort elsewhere",
+        Settings(reasoning="xhigh", temperature=0.5),
+        {**THINKS, "reasoning": {"effort": "xhigh"}, "temperature": 0.5},
+        to=elsewhere("xai/grok-4.3"),
+    ),
+    Asked(
+        "an effort elsewhere, of one that refuses it",
+        Settings(reasoning="low", temperature=0.5),
+        {"temperature": 0.5},
+        to=elsewhere("xai/grok-4-fast"),
+    ),
+    Asked(
+        "OpenAI's model elsewhere",
+        Settings(reasoning="max", temperature=0.5),
+        {**THINKS, "reasoning": {"effort": "high", "summary": "auto"}},
+        to=elsewhere("azure/gpt-5.1"),
     ),
     Asked("an effort of one that does not reason", Settings(reasoning="high"), {}),
     Asked("a cache key", Settings(cache_key="s1"), {"prompt_cache_key": "s1"}),
