@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ....json_value import listed, string
+from ....json_value import integer, listed, string
 from ..complaint import Complaint
 from .request import GeminiRequest, lacking, snake, unknown, unreadable
 
@@ -39,7 +39,8 @@ SCHEMA = frozenset(
         "maximum",
     }
 )
-TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
+TYPES = ("type_unspecified", "string", "number", "integer", "boolean", "array", "object", "null")
+"""The types, in the order of their numbers, which the API takes as well as their names."""
 FORMATS = {
     "string": frozenset({"enum", "date-time"}),
     "number": frozenset({"float", "double"}),
@@ -117,13 +118,21 @@ def _unread(schema: object, where: str) -> Complaint | None:
         if isinstance(schema.get(name), list):
             why = f"Invalid JSON payload received. Unknown name \"{snake(name)}\" at '{where}': "
             return Complaint(message=why + LIST_WORDS)
-    kind = string(schema.get("type")).lower()
+    kind = _kind(schema.get("type"))
     if "type" in schema and kind not in TYPES:
         return unreadable(f"{where}.type", "TYPE_ENUM", schema["type"])
     for place, value in enumerate(listed(schema.get("enum"))):
         if not isinstance(value, str):
             return unreadable(f"{where}.enum[{place}]", "TYPE_STRING", value)
     return _unfit(schema, kind, where)
+
+
+def _kind(value: object) -> str:
+    """Return the type that *value* names or numbers; empty if it is neither."""
+    number = integer(value)
+    if number is not None:
+        return TYPES[number] if 0 <= number < len(TYPES) else ""
+    return string(value).lower()
 
 
 def _unfit(schema: dict[str, object], kind: str, where: str) -> Complaint | None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ..complaint import Complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from .request import GeminiRequest
+    from .request import GeminiRequest, Turn
 
 ALTERNATE = "Please ensure that multiturn requests alternate between user and model."
 CALL_TURN = (
@@ -25,64 +25,64 @@ COUNT = (
     "Please ensure that the number of function response parts is equal to the number of function "
     "call parts of the function call turn."
 )
-IN_ORDER = (
-    "Please ensure that the function response parts are in the order of the function call parts of "
-    "the function call turn."
+OF_ITS_CALL = (
+    "Please ensure that the function response parts answer the function call parts of the function "
+    "call turn."
 )  # made up
 
 
-def role(request: GeminiRequest, index: int) -> str:
-    """Return the role of content *index*; without one it is the user's."""
-    return str(request.contents[index].get("role", "user"))
-
-
 def has_calls_after_the_user(request: GeminiRequest) -> Complaint | None:
-    for index in range(len(request.contents)):
-        is_call = bool(request.having(index, "functionCall"))
-        is_good = (
-            index > 0 and role(request, index) == "model" and role(request, index - 1) == "user"
-        )
-        if is_call and not is_good:
+    for at, turn in enumerate(request.turns):
+        if turn.having("functionCall") and (at == 0 or turn.role != "model"):
             return Complaint(message=CALL_TURN)
     return None
 
 
 def has_responses_after_calls(request: GeminiRequest) -> Complaint | None:
-    """Responses come first in their content, which is the user's."""
-    for index in range(len(request.contents)):
-        if not request.having(index, "functionResponse"):
+    """Responses come first in their turn, which is the user's."""
+    for before, turn in itertools.pairwise([None, *request.turns]):
+        if turn is None or not turn.having("functionResponse"):
             continue
-        is_after = index > 0 and bool(request.having(index - 1, "functionCall"))
-        if not is_after or role(request, index) != "user":
+        is_after = before is not None and bool(before.having("functionCall"))
+        if not is_after or turn.role != "user":
             return Complaint(message=RESPONSE_TURN)
-        kinds = ["functionResponse" in part for part in request.parts(index)]
+        kinds = ["functionResponse" in part for part in turn.parts]
         if kinds != sorted(kinds, reverse=True):
             return Complaint(message=RESPONSE_TURN)
     return None
 
 
-def alternates(request: GeminiRequest) -> Complaint | None:
-    roles = [role(request, index) for index in range(len(request.contents))]
-    is_good = roles[0] == "user" and all(a != b for a, b in itertools.pairwise(roles))
-    return None if is_good else Complaint(message=ALTERNATE)
+def begins_with_the_user(request: GeminiRequest) -> Complaint | None:
+    return None if request.turns[0].role == "user" else Complaint(message=ALTERNATE)
 
 
 def has_a_response_for_each_call(request: GeminiRequest) -> Complaint | None:
-    for index in range(len(request.contents)):
-        calls = request.having(index, "functionCall")
-        if len(calls) != len(request.having(index + 1, "functionResponse")) and calls:
+    for calls, responses in _exchanges(request):
+        if len(calls) != len(responses):
             return Complaint(message=COUNT)
     return None
 
 
-def has_responses_in_order(request: GeminiRequest) -> Complaint | None:
-    for index in range(len(request.contents)):
-        calls = request.having(index, "functionCall")
-        responses = request.having(index + 1, "functionResponse")
-        pairs = zip(calls, responses, strict=False)
-        if not all(_match(call, response) for call, response in pairs):
-            return Complaint(message=IN_ORDER)
+def has_responses_of_its_calls(request: GeminiRequest) -> Complaint | None:
+    """Every response answers one call; their order does not matter."""
+    for calls, responses in _exchanges(request):
+        for response in responses:
+            found = next((call for call in calls if _match(call, response)), None)
+            if found is None:
+                return Complaint(message=OF_ITS_CALL)
+            calls.remove(found)
     return None
+
+
+def _exchanges(
+    request: GeminiRequest,
+) -> Iterator[tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]]:
+    """Yield the calls of every turn that has any, and the responses in the turn after it."""
+    nothing: list[Turn | None] = [None]
+    for turn, after in itertools.pairwise([*request.turns, *nothing]):
+        calls = turn.having("functionCall") if turn is not None else []
+        if calls:
+            yield calls, after.having("functionResponse") if after is not None else []
 
 
 def _match(call: Mapping[str, Any], response: Mapping[str, Any]) -> bool:
@@ -95,7 +95,7 @@ def _match(call: Mapping[str, Any], response: Mapping[str, Any]) -> bool:
 ORDER_RULES = (
     has_calls_after_the_user,
     has_responses_after_calls,
-    alternates,
+    begins_with_the_user,
     has_a_response_for_each_call,
-    has_responses_in_order,
+    has_responses_of_its_calls,
 )

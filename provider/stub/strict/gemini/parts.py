@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CONTENT = "type.googleapis.com/google.ai.generativelanguage.v1beta.Content"
 PART = "type.googleapis.com/google.ai.generativelanguage.v1beta.Part"
 STRUCT = "type.googleapis.com/google.protobuf.Struct"
-ROLES = ("user", "model")
+ROLES = ("user", "model", "function")
 
 TOP = frozenset(
     {
@@ -39,8 +39,12 @@ DATA = frozenset(
     }
 )
 ASIDE = frozenset(
-    {"thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"}
+    {
+        *("thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"),
+        *("speechMetadata", "mediaProcessing", "audioTranscription"),
+    }
 )
+"""Keys beside the data. A signature may stand alone, as on a thought without text."""
 INNER: Mapping[str, frozenset[str]] = {
     "functionCall": frozenset({"id", "name", "args", "partialArgs", "willContinue"}),
     "functionResponse": frozenset(
@@ -143,7 +147,7 @@ def has_parts_with_data(request: GeminiRequest) -> Complaint | None:
     for index in range(len(request.contents)):
         for place, part in enumerate(request.parts(index)):
             where = f"contents[{index}].parts[{place}]"
-            if not part.keys() & DATA:
+            if not part.keys() & (DATA | {"thoughtSignature"}):
                 return lacking(f"{where}.data", why)
             if not isinstance(part.get("text", ""), str):
                 return unreadable(f"{where}.text", "TYPE_STRING", part["text"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....json_value import listed, mapping
 from ..complaint import Complaint
@@ -21,6 +22,24 @@ FREE = frozenset({"args", "response", "parametersJsonSchema", "responseJsonSchem
 """Objects that hold the agent's own keys at every depth."""
 NAMED = frozenset({"properties"})
 """Objects that hold the agent's own keys at the first level only."""
+REPEATED = frozenset({"contents", "parts", "tools", "functionDeclarations", "safetySettings"})
+"""Fields that are lists. The API takes one object in place of a list of one."""
+
+
+class Turn(NamedTuple):
+    """Contents of one role in a row, which the API reads as one.
+
+    Args:
+        at: The index of the first content.
+    """
+
+    role: str
+    at: int
+    parts: list[Mapping[str, Any]]
+
+    def having(self, key: str) -> list[Mapping[str, Any]]:
+        """Return the values of *key* in its parts."""
+        return [mapping(part[key]) for part in self.parts if key in part]
 
 
 class GeminiRequest(StrictRequest):
@@ -28,7 +47,11 @@ class GeminiRequest(StrictRequest):
 
     @cached_property
     def read(self) -> Mapping[str, Any]:
-        """The body with its keys in camel case; the agent's own keys are kept."""
+        """The body as the API reads it; the agent's own keys are kept.
+
+        Keys are in camel case, a null counts as absent, and one object as a list of it.
+        Source: protobuf.dev/programming-guides/json, read on 2026-11-30, and recorded requests.
+        """
         return mapping(_camel(self.body))
 
     @cached_property
@@ -50,9 +73,18 @@ class GeminiRequest(StrictRequest):
             return []
         return [mapping(each) for each in listed(self.contents[index].get("parts"))]
 
-    def having(self, index: int, key: str) -> list[Mapping[str, Any]]:
-        """Return the values of *key* in the parts of content *index*."""
-        return [mapping(part[key]) for part in self.parts(index) if key in part]
+    def role(self, index: int) -> str:
+        """Return the role of content *index*; without one it is the user's."""
+        return "model" if self.contents[index].get("role") == "model" else "user"
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """All contents, those of one role in a row as one."""
+        return [
+            Turn(role, at[0], [part for index in at for part in self.parts(index)])
+            for role, group in itertools.groupby(range(len(self.contents)), key=self.role)
+            if (at := list(group))
+        ]
 
     def functions(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield all declared functions, with their paths."""
@@ -69,8 +101,12 @@ def _camel(value: object, *, is_named: bool = False) -> object:
     found: dict[str, object] = {}
     for key, each in value.items():
         name = key if is_named else _SNAKE.sub(lambda match: match[1].upper(), key)
+        if each is None and not is_named:
+            continue
         is_free = name in FREE and not is_named
-        found[name] = each if is_free else _camel(each, is_named=name in NAMED and not is_named)
+        read = each if is_free else _camel(each, is_named=name in NAMED and not is_named)
+        is_single = name in REPEATED and not is_named and isinstance(read, dict)
+        found[name] = [read] if is_single else read
     return found
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ...signature.gemini import content_of
 from ...signature.issuer import ProofState
 from ..complaint import Complaint
-from .order import role
 from .request import GeminiRequest, unreadable
 
 if TYPE_CHECKING:
@@ -39,20 +38,28 @@ def has_signatures_of_its_own(request: GeminiRequest) -> Complaint | None:
     for _, content, signature in _signed(request):
         if signature in PLACEHOLDERS:
             continue
-        if request.issuer.verify(signature, request.route, content) is not ProofState.VALID:
+        is_good = request.issuer.is_own(signature, request.route)
+        if content is not None:
+            found = request.issuer.verify(signature, request.route, content)
+            is_good = found is ProofState.VALID
+        if not is_good:
             return Complaint(message="Corrupted thought signature.")
     return None
 
 
 def _signed(request: GeminiRequest) -> Iterator[tuple[str, object, object]]:
-    """Yield the path of every signature, the content that it must cover, and the signature."""
+    """Yield the path of every signature, the content that it must cover, and the signature.
+
+    The content is None for a part with nothing but a signature: it may cover any.
+    """
     for index in range(len(request.contents)):
         text = ""
         for place, part in enumerate(request.parts(index)):
             signature = part.get("thoughtSignature")
             if signature not in (None, ""):
                 where = f"contents[{index}].parts[{place}].thought_signature"
-                yield where, content_of(part, text), signature
+                is_alone = part.keys() <= {"thought", "thoughtSignature"}
+                yield where, None if is_alone else content_of(part, text), signature
             if part.get("thought") is not True:
                 text += str(part.get("text", ""))
 
@@ -61,24 +68,24 @@ def has_signatures_on_calls(request: GeminiRequest) -> Complaint | None:
     """Since Gemini 3 the first call of each step of the current turn needs a signature."""
     if not request.needs_call_signatures:
         return None
-    for index in range(_turn(request), len(request.contents)):
-        calls = [part for part in request.parts(index) if "functionCall" in part]
-        if not calls or role(request, index) != "model" or calls[0].get("thoughtSignature"):
+    for turn in request.turns[_current(request) :]:
+        calls = [part for part in turn.parts if "functionCall" in part]
+        if not calls or turn.role != "model" or calls[0].get("thoughtSignature"):
             continue
         return Complaint(
             message="Function call is missing a thought_signature in functionCall parts. This is "
             "required for tools to work correctly, and missing thought_signature may lead to "
             "degraded model performance. Additional data, function call "
-            f"`default_api:{calls[0]['functionCall']['name']}` , position {index + 1}."
+            f"`default_api:{calls[0]['functionCall']['name']}` , position {turn.at + 1}."
         )
     return None
 
 
-def _turn(request: GeminiRequest) -> int:
-    """Return the index of the last user content that is more than results of tools."""
-    for index in reversed(range(len(request.contents))):
-        is_said = any("functionResponse" not in part for part in request.parts(index))
-        if role(request, index) == "user" and is_said:
+def _current(request: GeminiRequest) -> int:
+    """Return the index of the last turn of the user that is more than results of tools."""
+    for index in reversed(range(len(request.turns))):
+        turn = request.turns[index]
+        if turn.role == "user" and any("functionResponse" not in part for part in turn.parts):
             return index
     return 0
 

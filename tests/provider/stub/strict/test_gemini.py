@@ -102,6 +102,28 @@ def swapped(body: Body) -> None:
     body["contents"][2]["parts"].reverse()
 
 
+def apart(index: int, *, is_reversed: bool = False) -> Change:
+    """Put every part of a content into a content of its own."""
+
+    def change(body: Body) -> None:
+        given = body["contents"][index]
+        alone = [{**given, "parts": [each]} for each in given["parts"]]
+        body["contents"][index : index + 1] = alone[::-1] if is_reversed else alone
+
+    return change
+
+
+def each(*changes: Change) -> Change:
+    return lambda body: [change(body) for change in changes]
+
+
+def alone(body: Body) -> None:
+    """Put one object in place of every list of one."""
+    for given in (body["contents"][0], body["systemInstruction"]):
+        given["parts"] = given["parts"][0]
+    body["tools"] = {"functionDeclarations": FUNCTION}
+
+
 def merged(body: Body) -> None:
     """Join the pieces of a text into the part with its signature."""
     parts = body["contents"][3]["parts"]
@@ -164,13 +186,39 @@ FIELDS = [
       "function_response.response"),
     R("arguments that are text", inner(1, 0, "functionCall", args="{}"), "function_call.args"),
     R("a call without a name", inner(1, 0, "functionCall", name=""), "Name cannot be empty."),
+    R("null for what is absent", top(systemInstruction=None, toolConfig=None, cachedContent=None,
+      generationConfig={"temperature": None, "thinkingConfig": None}), None),
+    R("null in a part", part(0, 0, thought=None, functionCall=None, thoughtSignature=None), None),
+    R("null for the only data", part(0, 0, text=None), "required oneof field 'data'"),
+    R("null in the agent's own arguments", inner(2, 0, "functionResponse", response={"a": None}),
+      None),
+    R("one object for a list of one", alone, None),
+    R("one object as all contents", top(contents={"parts": {"text": "Hi"}}), None),
+    R("one text as parts", lambda b: b["contents"][0].update(parts="Hi"), "contents[0].parts"),
+    R("a film", insert(0, 0, {"fileData": {"fileUri": "https://x.test/a.mp4"},
+      "videoMetadata": {"startOffset": "10s", "endOffset": "20s"}}), None),
+    R("a film's bytes, in snake case", insert(0, 0, {"inline_data": {"mime_type": "video/mp4",
+      "data": "aGk="}, "video_metadata": {"fps": 2}}), None),
+    R("a film without a film", insert(0, 0, {"videoMetadata": {"fps": 2}}), "field 'data'"),
 ]  # fmt: skip
 
 ORDER = [
     R("first the model", content(0, "model", {"text": "Hi"}), ALTERNATE),
     R("first a call", lambda b: b["contents"].pop(0), CALL_TURN),
-    R("the user twice", content(1, "user", {"text": "Go on."}), ALTERNATE),
-    R("a call after the model", content(1, "model", {"text": "Ok"}), CALL_TURN),
+    R("the user twice", content(1, "user", {"text": "Go on."}), None),
+    R("the model twice", content(1, "model", {"text": "Ok"}), None),
+    R("the user three times in the end", each(content(3, "user", {"text": "a"}),
+      content(4, "user", {"text": "b"})), None),
+    R("calls in two contents", apart(1), None),
+    R("responses in a content each", apart(2), None),
+    R("calls and responses in a content each", each(apart(2), apart(1)), None),
+    R("responses in a content each, in another order", apart(2, is_reversed=True), None),
+    R("responses of the role that is named after them",
+      lambda b: b["contents"][2].update(role="function"), None),
+    R("a text between responses in a content each",
+      each(apart(2), content(3, "user", {"text": "Wait"})), RESPONSE_TURN),
+    R("a response too few, in a content each", each(apart(2), lambda b: b["contents"].pop()),
+      COUNT),
     R("a response after a text", lambda b: b["contents"][1].update(parts=[{"text": "Ok"}]),
       RESPONSE_TURN),
     R("a response of the model", lambda b: b["contents"][2].update(role="model"), RESPONSE_TURN),
@@ -179,7 +227,9 @@ ORDER = [
     R("a response too few", remove(2, 1), COUNT),
     R("a response too many", insert(2, 2, RESPONSE), COUNT),
     R("no responses", lambda b: b["contents"].pop(2), COUNT),
-    R("responses in another order", swapped, "in the order of the function call parts"),
+    R("responses in another order", swapped, None),
+    R("a response of another name", inner(2, 1, "functionResponse", name="rm"), "answer the func"),
+    R("a response of another id", inner(2, 1, "functionResponse", id="call_9"), "answer the func"),
 ]  # fmt: skip
 
 SIGNATURES = [
@@ -199,6 +249,13 @@ SIGNATURES = [
     R("on a call with other arguments", inner(1, 0, "functionCall", args={}), CORRUPTED),
     R("on a text with other words", part(3, 0, text="Two "), CORRUPTED, make=finished),
     R("on a text that was put together", merged, None, make=finished),
+    R("on a thought alone",
+      insert(1, 0, {"thought": True, "thoughtSignature": ISSUER.issue(THIRD, "x")}), None),
+    R("another's on a thought alone",
+      insert(1, 0, {"thought": True, "thoughtSignature": "EqQB"}), CORRUPTED),
+    R("the placeholder on nothing", insert(1, 0, {"thoughtSignature": WORD}), None),
+    R("none on the first call of two contents", each(drop(1, 0, "thoughtSignature"), apart(1)),
+      MISSING),
     R("no base64", part(1, 0, thoughtSignature="not base64!"), "Base64 decoding failed"),
 ]  # fmt: skip
 
@@ -214,6 +271,11 @@ DECLARED = [
     R("a keyword deep down", schema(const="x"), "declarations[0].parameters.properties[0]"),
     R("two types", schema(type=["string", "null"]), "cannot start list"),
     R("an unknown type", schema(type="text"), "TYPE_ENUM"),
+    R("a type by its number", schema(type=1), None),
+    R("an object by its number", lambda b: b["tools"][0]["functionDeclarations"][0]["parameters"]
+      .update(type=6), None),
+    R("a list of nothing, by its number", schema(type=5), "items: missing field."),
+    R("an unknown number", schema(type=8), "TYPE_ENUM"),
     R("numbers to choose from", schema(enum=[1]), "(TYPE_STRING), 1"),
     R("words to choose a number from", schema(type="integer", enum=["1"]), "only allowed for STR"),
     R("an unknown format", schema(format="uri"), "are supported for STRING type"),
