@@ -7,7 +7,10 @@ Source: platform.claude.com/docs (models/*/migration-guide, models/*/whats-new-*
 build-with-claude/thinking and preserved-thinking) and github.com/anthropics/skills
 (claude-api/shared/models.md); developers.openai.com/api/docs/guides/reasoning;
 ai.google.dev/gemini-api/docs/thought-signatures; api-docs.deepseek.com/guides/thinking_mode;
-platform.moonshot.ai/docs. Read on 2026-11-30.
+platform.moonshot.ai/docs. For system messages platform.claude.com/docs/en/build-with-claude/
+mid-conversation-system-messages and langchain-ai/langchainjs, release @langchain/anthropic 1.5.13;
+for the levels of effort anthropics/claude-code#92387 and the probes of public gateways. Read on
+2026-11-30.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ class ClaudeFacts:
         takes_forced_tools: It takes a ``tool_choice`` of ``any`` or ``tool``.
         takes_prefill: The last message may be the assistant's.
         binds_prefix: Its thinking is valid only after the conversation that it was issued for.
+        takes_system_messages: A message among the others may have the role ``system``.
+        efforts: The levels of ``output_config.effort`` that it takes. Empty: it takes none.
     """
 
     thinking: frozenset[str]
@@ -42,7 +47,13 @@ class ClaudeFacts:
     takes_forced_tools: bool = True
     takes_prefill: bool = False
     binds_prefix: bool = False
+    takes_system_messages: bool = False
+    efforts: tuple[str, ...] = ()
 
+
+_HIGH = ("high", "low", "medium")
+_MAX = ("high", "low", "max", "medium")
+_ALL = (*_MAX, "xhigh")
 
 _WITHOUT_THINKING = ClaudeFacts(
     thinking=frozenset({"disabled"}), sampling="both", takes_prefill=True
@@ -50,10 +61,13 @@ _WITHOUT_THINKING = ClaudeFacts(
 _BY_BUDGET = replace(_WITHOUT_THINKING, thinking=frozenset({"disabled", "enabled"}))
 _ONE_OF_TWO = replace(_BY_BUDGET, sampling="one")
 _BY_BUDGET_OR_EFFORT = ClaudeFacts(
-    thinking=frozenset({"adaptive", "disabled", "enabled"}), sampling="one"
+    thinking=frozenset({"adaptive", "disabled", "enabled"}), sampling="one", efforts=_MAX
 )
-_BY_EFFORT = ClaudeFacts(thinking=frozenset({"adaptive", "disabled"}), sampling="none")
-_ALWAYS = replace(_BY_EFFORT, thinking=frozenset({"adaptive"}))
+_BY_EFFORT = ClaudeFacts(
+    thinking=frozenset({"adaptive", "disabled"}), sampling="none", efforts=_ALL
+)
+_WITH_SYSTEM = replace(_BY_EFFORT, takes_system_messages=True)
+_ALWAYS = replace(_WITH_SYSTEM, thinking=frozenset({"adaptive"}))
 _BOUND = replace(_ALWAYS, takes_forced_tools=False, binds_prefix=True)
 
 _CLAUDES: Mapping[ClaudeName, ClaudeFacts] = {
@@ -73,18 +87,18 @@ _CLAUDES: Mapping[ClaudeName, ClaudeFacts] = {
     ClaudeName("opus", "4.1"): _ONE_OF_TWO,
     ClaudeName("haiku", "4.5"): _ONE_OF_TWO,
     ClaudeName("sonnet", "4.5"): _ONE_OF_TWO,
-    ClaudeName("opus", "4.5"): _ONE_OF_TWO,
+    ClaudeName("opus", "4.5"): replace(_ONE_OF_TWO, efforts=_HIGH),
     ClaudeName("sonnet", "4.6"): _BY_BUDGET_OR_EFFORT,
     ClaudeName("opus", "4.6"): _BY_BUDGET_OR_EFFORT,
     ClaudeName("opus", "4.7"): _BY_EFFORT,
-    ClaudeName("opus", "4.8"): _BY_EFFORT,
-    ClaudeName("sonnet", "5"): _BY_EFFORT,
-    ClaudeName("opus", "5"): _BY_EFFORT,
+    ClaudeName("opus", "4.8"): _WITH_SYSTEM,
+    ClaudeName("sonnet", "5"): _WITH_SYSTEM,
+    ClaudeName("opus", "5"): _WITH_SYSTEM,
     ClaudeName("fable", "5"): _ALWAYS,
     ClaudeName("mythos", "5"): _ALWAYS,
     ClaudeName("fable", "5.1"): _BOUND,
     ClaudeName("mythos", "5.1"): replace(_BOUND, binds_prefix=False),
-    ClaudeName("haiku", "5.5"): replace(_BY_EFFORT, binds_prefix=True),
+    ClaudeName("haiku", "5.5"): replace(_WITH_SYSTEM, binds_prefix=True),
     ClaudeName("sonnet", "5.5"): replace(_BOUND, thinking=frozenset({"adaptive", "between_tools"})),
     ClaudeName("opus", "5.5"): _BOUND,
 }

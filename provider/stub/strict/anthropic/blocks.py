@@ -12,7 +12,7 @@ from .request import AnthropicRequest, bad
 from .settings import ends_with_user
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ..complaint import Complaint
 
@@ -36,15 +36,21 @@ class BlockForm(NamedTuple):
 # Source: the types of the anthropic package 2.14.0, read on 2026-11-29.
 FORMS: Mapping[str, BlockForm] = {
     "text": BlockForm({"text": str}, frozenset({"cache_control", "citations"})),
-    "image": BlockForm({"source": dict}, role="user"),
+    "image": BlockForm(
+        {"source": dict}, frozenset({"cache_control", "transformations"}), role="user"
+    ),
     "document": BlockForm(
         {"source": dict}, frozenset({"cache_control", "citations", "context", "title"})
     ),
     "tool_use": BlockForm(
-        {"id": str, "name": str, "input": dict}, frozenset({"cache_control", "caller"}), "assistant"
+        {"id": str, "name": str, "input": dict},
+        frozenset({"cache_control", "caller", "toolset_name"}),
+        "assistant",
     ),
     "tool_result": BlockForm(
-        {"tool_use_id": str}, frozenset({"cache_control", "content", "is_error"}), "user"
+        {"tool_use_id": str},
+        frozenset({"cache_control", "content", "is_error", "toolset_name"}),
+        "user",
     ),
     "thinking": BlockForm({"thinking": str, "signature": str}, frozenset(), "assistant"),
     "redacted_thinking": BlockForm({"data": str}, frozenset(), "assistant"),
@@ -54,7 +60,8 @@ UNCHECKED = frozenset(
         *("server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "search_result"),
         *("code_execution_tool_result", "bash_code_execution_tool_result", "container_upload"),
         *("text_editor_code_execution_tool_result", "mcp_tool_use", "mcp_tool_result"),
-        *("tool_search_tool_result", "compaction", "advisor_tool_result"),
+        *("tool_search_tool_result", "compaction", "advisor_tool_result", "mcp_tool_listing"),
+        *("tool_addition", "tool_removal"),
     }
 )
 """Blocks of the provider's own tools: they are known and not checked."""
@@ -121,6 +128,8 @@ def has_content(request: AnthropicRequest) -> Complaint | None:
     last = len(request.messages) - 1
     for index, message in enumerate(request.messages):
         is_open = index == last and message["role"] == "assistant"
+        if message["role"] == "system" and "output_config" in message:
+            continue
         if not message["content"] and not is_open:
             return bad(
                 f"messages.{index}: all messages must have non-empty content except for the "
@@ -130,22 +139,25 @@ def has_content(request: AnthropicRequest) -> Complaint | None:
 
 
 def has_texts(request: AnthropicRequest) -> Complaint | None:
-    texts = [("messages", block.get("text")) for _, _, block in request.blocks() if _is_text(block)]
-    results = (block for _, _, block in request.blocks() if block["type"] == "tool_result")
-    for result in results:
-        inner = (mapping(each) for each in listed(result.get("content")))
-        texts += [("messages", each.get("text")) for each in inner if _is_text(each)]
-    texts += [("system", mapping(each).get("text")) for each in listed(request.body.get("system"))]
-    for where, text in texts:
+    """A text of white space is taken in a message that calls a tool."""
+    for where, text, is_beside_a_call in _texts(request):
         if not string(text):
             return bad(f"{where}: text content blocks must be non-empty")
-        if string(text).isspace():
+        if string(text).isspace() and not is_beside_a_call:
             return bad(f"{where}: text content blocks must contain non-whitespace text")
     return None
 
 
-def _is_text(block: Mapping[str, Any]) -> bool:
-    return block.get("type") == "text"
+def _texts(request: AnthropicRequest) -> Iterator[tuple[str, object, bool]]:
+    """Yield every text with the field it is in, and whether a call is in the same message."""
+    calling = {index for index, _, block in request.blocks() if block["type"] == "tool_use"}
+    for index, _, block in request.blocks():
+        inner = listed(block.get("content")) if block["type"] == "tool_result" else []
+        for each in (block, *map(mapping, inner)):
+            if each.get("type") == "text":
+                yield "messages", each.get("text"), index in calling
+    for each in listed(request.body.get("system")):
+        yield "system", mapping(each).get("text"), False
 
 
 def has_readable_results(request: AnthropicRequest) -> Complaint | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import itertools
 from typing import TYPE_CHECKING
 
-from ....json_value import listed, mapping
+from ....json_value import listed
+from ...signature.anthropic import blocks_of
 from ..anthropic_words import REPEATED_ID, second_result, without_call, without_result
 from ..model_facts import FIRST_PARTY
 from .request import AnthropicRequest, bad
@@ -15,56 +16,48 @@ if TYPE_CHECKING:
 
 
 def has_unique_ids(request: AnthropicRequest) -> Complaint | None:
-    seen: set[str] = set()
-    for index, place, block in request.blocks():
-        if block["type"] != "tool_use":
-            continue
-        if block["id"] in seen:
-            return bad(f"messages.{index}.content.{place}: {REPEATED_ID}")
-        seen.add(block["id"])
+    """An id may come again in a later turn, with a result of its own."""
+    for turn in request.turns:
+        seen: set[str] = set()
+        for index, block in turn.of("tool_use"):
+            if block["id"] in seen:
+                place = list(blocks_of(request.messages[index]["content"])).index(block)
+                return bad(f"messages.{index}.content.{place}: {REPEATED_ID}")
+            seen.add(block["id"])
     return None
 
 
 def has_results_after_calls(request: AnthropicRequest) -> Complaint | None:
-    """The results for the calls of a message come first in the next message."""
-    for index in range(len(request.messages)):
-        called = [block["id"] for block in request.of(index, "tool_use")]
-        answered = _leading(request, index + 1)
-        missing = [each for each in called if each not in answered]
+    """The results for the calls of a turn come first in the next turn."""
+    for turn, after in itertools.zip_longest(request.turns, request.turns[1:]):
+        results = after.leading("tool_result") if after is not None else []
+        answered = {block["tool_use_id"] for _, block in results}
+        missing = [each for each in turn.of("tool_use") if each[1]["id"] not in answered]
         if missing:
-            return bad(without_result(f"messages.{index}", missing))
+            where = f"messages.{missing[0][0]}"
+            return bad(without_result(where, [block["id"] for _, block in missing]))
     return None
 
 
-def _leading(request: AnthropicRequest, index: int) -> set[str]:
-    """Return the ids of the results at the beginning of message *index*."""
-    ids: set[str] = set()
-    if index >= len(request.messages):
-        return ids
-    for block in listed(request.messages[index]["content"]):
-        if mapping(block).get("type") != "tool_result":
-            break
-        ids.add(block["tool_use_id"])
-    return ids
-
-
 def has_calls_before_results(request: AnthropicRequest) -> Complaint | None:
-    for index, place, block in request.blocks():
-        if block["type"] != "tool_result":
-            continue
-        called = {each["id"] for each in request.of(index - 1, "tool_use")}
-        if block["tool_use_id"] not in called:
-            where = f"messages.{index}.content.{place}"
-            return bad(without_call(where, block["tool_use_id"]))
+    called: set[str] = set()
+    for turn in request.turns:
+        for index, block in turn.of("tool_result"):
+            if block["tool_use_id"] not in called:
+                place = list(blocks_of(request.messages[index]["content"])).index(block)
+                where = f"messages.{index}.content.{place}"
+                return bad(without_call(where, block["tool_use_id"]))
+        called = {block["id"] for _, block in turn.of("tool_use")}
     return None
 
 
 def has_one_result_for_a_call(request: AnthropicRequest) -> Complaint | None:
-    for index in range(len(request.messages)):
-        counts = Counter(block["tool_use_id"] for block in request.of(index, "tool_result"))
-        for call_id, count in counts.items():
-            if count > 1:
-                return bad(second_result(f"messages.{index}", call_id))
+    for turn in request.turns:
+        seen: set[str] = set()
+        for index, block in turn.of("tool_result"):
+            if block["tool_use_id"] in seen:
+                return bad(second_result(f"messages.{index}", block["tool_use_id"]))
+            seen.add(block["tool_use_id"])
     return None
 
 

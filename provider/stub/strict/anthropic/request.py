@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ....json_value import mapping, string
 from ...signature.anthropic import blocks_of
@@ -13,6 +14,25 @@ from ..request import StrictRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+
+class Turn(NamedTuple):
+    """Messages of one role in a row, which the API reads as one.
+
+    Args:
+        blocks: All blocks, each with the index of its message.
+    """
+
+    role: str
+    blocks: list[tuple[int, Mapping[str, Any]]]
+
+    def of(self, kind: str) -> list[tuple[int, Mapping[str, Any]]]:
+        """Return the blocks of type *kind*, each with the index of its message."""
+        return [(index, block) for index, block in self.blocks if block.get("type") == kind]
+
+    def leading(self, kind: str) -> list[tuple[int, Mapping[str, Any]]]:
+        """Return the blocks of type *kind* that stand before all others."""
+        return list(itertools.takewhile(lambda each: each[1].get("type") == kind, self.blocks))
 
 
 class AnthropicRequest(StrictRequest):
@@ -42,12 +62,23 @@ class AnthropicRequest(StrictRequest):
             for place, block in enumerate(blocks_of(message.get("content"))):
                 yield index, place, mapping(block)
 
-    def of(self, index: int, kind: str) -> list[Mapping[str, Any]]:
-        """Return the blocks of type *kind* in message *index*; none if there is no such message."""
-        if not 0 <= index < len(self.messages):
-            return []
-        found = [mapping(each) for each in blocks_of(self.messages[index].get("content"))]
-        return [block for block in found if block.get("type") == kind]
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """All messages, those of one role in a row as one; without those that hold nothing."""
+        by_role = itertools.groupby(
+            enumerate(self.messages), key=lambda each: string(each[1].get("role"))
+        )
+        turns = [
+            Turn(
+                role, [(index, mapping(block)) for index, each in group for block in _blocks(each)]
+            )
+            for role, group in by_role
+        ]
+        return [turn for turn in turns if turn.blocks]
+
+
+def _blocks(message: Mapping[str, Any]) -> list[Any]:
+    return blocks_of(message.get("content"))
 
 
 def bad(message: str) -> Complaint:

@@ -19,12 +19,16 @@ KNOWN = frozenset(
         *("tools", "tool_choice", "thinking", "temperature", "top_k", "top_p", "service_tier"),
         *("cache_control", "container", "context_management", "inference_geo", "output_config"),
         *("mcp_servers", "output_format", "speed", "betas", "fallbacks", "diagnostics"),
+        *("billing_policy", "compaction", "fallback_credit_token", "thread", "user_profile_id"),
+        "workspace_id",
     }
 )
 MESSAGE_KEYS = frozenset({"role", "content"})
+SYSTEM_KEYS = MESSAGE_KEYS | {"clear_at", "output_config"}
 THINKING_TAGS = ("adaptive", "disabled", "enabled")
 FORCED = frozenset({"any", "tool"})
 LEAST_BUDGET = 1024
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
 SAMPLING = ("temperature", "top_p", "top_k")
 
 
@@ -64,22 +68,17 @@ def has_messages_of_objects(request: AnthropicRequest) -> Complaint | None:
                 return bad(f"{place}.{key}: {MISSING}")
         if not isinstance(message["content"], str | list):
             return bad(f"{place}.content: Input should be a valid list")
-        extra = sorted(message.keys() - MESSAGE_KEYS)
+        known = SYSTEM_KEYS if message["role"] == "system" else MESSAGE_KEYS
+        extra = sorted(message.keys() - known)
         if extra and not request.is_facade:
             return bad(f"{place}.{extra[0]}: {EXTRA}")
     return None
 
 
 def has_known_roles(request: AnthropicRequest) -> Complaint | None:
-    """A system message is refused for every model, although newer ones take it."""
     for message in request.messages:
         role = message["role"]
-        if role == "system":
-            return bad(
-                'messages: Unexpected role "system". The Messages API accepts a top-level `system` '
-                'parameter, not "system" as an input message role.'
-            )
-        if role not in ("user", "assistant"):
+        if role not in ("user", "assistant", "system"):
             return bad(
                 f'messages: Unexpected role "{role}". Allowed roles are "user" or "assistant". '
                 "For more information on the messages API, see "
@@ -88,10 +87,26 @@ def has_known_roles(request: AnthropicRequest) -> Complaint | None:
     return None
 
 
-def begins_with_user(request: AnthropicRequest) -> Complaint | None:
-    if request.messages[0]["role"] == "user":
+def has_system_messages_where_taken(request: AnthropicRequest) -> Complaint | None:
+    """Since Opus 4.8 a system message may follow others; one without content may stand first.
+
+    Source: platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages, and the
+    message of the first refusal itself, as public gateways record it; read on 2026-11-30.
+    """
+    if request.is_facade and request.vendor != "openrouter":
         return None
-    return bad('messages: first message must use the "user" role')
+    for index, message in enumerate(request.messages):
+        if message["role"] != "system":
+            continue
+        if not request.facts.takes_system_messages:
+            return bad("role 'system' is not supported on this model")
+        if message["content"] and not index:
+            return bad(
+                f"messages.{index}: use the top-level 'system' parameter for the initial system "
+                "prompt; the directive-only form (content: [] with output_config) is accepted at "
+                "any position"
+            )
+    return None
 
 
 def has_a_readable_system(request: AnthropicRequest) -> Complaint | None:
@@ -159,7 +174,10 @@ def has_a_budget_within_the_answer(request: AnthropicRequest) -> Complaint | Non
 
 @first_party
 def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | None:
-    """Adaptive thinking takes a forced tool: github.com/langchain-ai/langchain-aws/pull/1141."""
+    """Only a budget of thinking excludes a forced tool.
+
+    Source: langchain-ai/langchain-aws#1141 for adaptive thinking, and recorded requests.
+    """
     if string(mapping(request.body.get("tool_choice")).get("type")) not in FORCED:
         return None
     if not request.facts.takes_forced_tools:
@@ -167,6 +185,23 @@ def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | Non
     if request.thinking == "enabled":
         return bad("Thinking may not be enabled when tool_choice forces tool use.")
     return None
+
+
+@first_party
+def asks_for_a_known_effort(request: AnthropicRequest) -> Complaint | None:
+    effort = mapping(request.body.get("output_config")).get("effort")
+    if effort is None:
+        return None
+    taken = request.facts.efforts
+    if not taken:
+        return bad("This model does not support the effort parameter.")
+    if effort not in EFFORTS:
+        *others, last = map(repr, EFFORTS)
+        return bad(f"output_config.effort: Input should be {', '.join(others)} or {last}")
+    if effort in taken:
+        return None
+    levels = ", ".join(taken)
+    return bad(f"This model does not support effort level '{effort}'. Supported levels: {levels}.")
 
 
 @first_party
@@ -201,7 +236,7 @@ def _wrong_sampling(name: str, value: object, is_thinking: bool) -> Complaint | 
 
 @first_party
 def ends_with_user(request: AnthropicRequest) -> Complaint | None:
-    if request.messages[-1]["role"] == "user":
+    if request.messages[-1]["role"] != "assistant":
         return None
     if not request.facts.takes_prefill:
         return bad(
@@ -224,11 +259,12 @@ SETTING_RULES = (
     has_no_unknown_parameter,
     has_messages_of_objects,
     has_known_roles,
-    begins_with_user,
+    has_system_messages_where_taken,
     has_a_readable_system,
     thinks_as_the_model_does,
     has_no_unknown_thinking_key,
     has_a_budget_within_the_answer,
     forces_no_tool_where_it_thinks,
+    asks_for_a_known_effort,
     samples_only_where_taken,
 )

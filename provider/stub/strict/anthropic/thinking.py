@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....json_value import listed, mapping, string
-from ...signature.anthropic import REASONING, BoundReasoning, blocks_of, reasoning_of
+from ...signature.anthropic import REASONING, BoundReasoning, reasoning_of
 from ...signature.issuer import ProofState
 from ..model_facts import binds_prefix
 from .request import AnthropicRequest, bad
@@ -85,17 +85,14 @@ def begins_with_thinking_in_a_tool_loop(request: AnthropicRequest) -> Complaint 
     All steps since the last user message are one answer. Only its first step needs thinking.
     Source: platform.claude.com/docs/en/build-with-claude/extended-thinking, read on 2026-11-29.
     """
-    if (
-        request.thinking != "enabled"
-        or request.is_facade
-        or not request.of(len(request.messages) - 1, "tool_result")
-    ):
+    turns = request.turns
+    if request.thinking != "enabled" or request.is_facade or not turns[-1].of("tool_result"):
         return None
-    index = len(request.messages) - 2
-    while index >= 2 and request.of(index - 1, "tool_result"):
-        index -= 2
-    blocks = blocks_of(request.messages[index]["content"])
-    kind = string(mapping(blocks[0] if blocks else {}).get("type"))
+    at = len(turns) - 2
+    while at >= 2 and turns[at - 1].of("tool_result"):
+        at -= 2
+    index, block = turns[at].blocks[0]
+    kind = string(block.get("type"))
     if kind in REASONING:
         return None
     return bad(

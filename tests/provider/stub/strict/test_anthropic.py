@@ -103,6 +103,20 @@ def results(*ids: str) -> list[dict[str, Any]]:
     return [{**RESULT, "tool_use_id": each} for each in ids]
 
 
+def again(answers: list[dict[str, Any]], call_id: str = "toolu_1") -> Change:
+    """Call once more in a second message of the model, and answer with *answers*."""
+
+    def change(body: Body) -> None:
+        body["messages"].insert(2, {"role": "assistant", "content": [{**CALL, "id": call_id}]})
+        body["messages"][3]["content"] = answers
+
+    return change
+
+
+def each(*changes: Change) -> Change:
+    return lambda body: [change(body) for change in changes]
+
+
 def R(  # noqa: N802 - a row
     id: str,  # noqa: A002 - its name
     breaks: Change,
@@ -121,6 +135,8 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 PICTURE = [{"type": "text", "text": "seen"}, IMAGE]
 BUDGET = {"type": "enabled", "budget_tokens": 2000}
 ADAPTIVE = {"type": "adaptive"}
+SYSTEM = {"role": "system", "content": "Be quick."}
+NO_SYSTEM = "role 'system' is not supported on this model"
 ENABLED = "is not supported for this model. Use"
 EMPTY = "text content blocks must be non-empty"
 WITHOUT = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after"
@@ -135,8 +151,29 @@ SETTINGS = [
     R("messages are text", top(messages="hi"), "messages: Input should be a valid list"),
     R("an unknown key", lambda b: b["messages"][0].update(name="x"), "messages.0.name: Extra"),
     R("role tool", say(("tool", "x")), 'Unexpected role "tool"'),
-    R("role system", say(("system", "x")), 'Unexpected role "system"'),
-    R("first the assistant", lambda b: b["messages"].pop(0), "first message must use"),
+    R("role system after the user", say(("system", "x")), None),
+    R("role system after the user of Fable 5", say(("system", "x")), None,
+      route="anthropic/claude-fable-5"),
+    R("role system after the user of Sonnet 5", say(("system", [{"type": "text", "text": "x"}])),
+      None, route="anthropic/claude-sonnet-5"),
+    R("role system in an older conversation", lambda b: b["messages"].insert(1, SYSTEM), None),
+    R("role system before 4.8", say(("system", "x")), NO_SYSTEM, route="anthropic/claude-opus-4-7"),
+    R("role system of Haiku 4.5", say(("system", "x")), NO_SYSTEM,
+      route="anthropic/claude-haiku-4-5"),
+    R("role system at OpenRouter", say(("system", "x")), None, route=ROUTER),
+    R("role system of an old one at OpenRouter", say(("system", "x")), NO_SYSTEM,
+      route="openrouter/anthropic/claude-sonnet-4.5"),
+    R("role system first", lambda b: b["messages"].insert(0, SYSTEM),
+      "messages.0: use the top-level 'system' parameter"),
+    R("role system first, without words", lambda b: b["messages"].insert(
+      0, {"role": "system", "content": [], "output_config": {"effort": "low"}}), None),
+    R("role system with neither words nor orders", say(("system", [])), "non-empty content"),
+    R("a call in role system", say(("system", [{**CALL, "id": "toolu_2"}])), "can only be in `as"),
+    R("role developer", say(("developer", "x")), 'Unexpected role "developer"'),
+    R("first the assistant", lambda b: b["messages"].insert(
+      0, {"role": "assistant", "content": "Hello."}), None),
+    R("only results at first", lambda b: b.update(messages=b["messages"][2:]),
+      "unexpected `tool_use_id`"),
     R("system is an object", top(system={}), "system: Input should be a valid list"),
     R("thinking of no kind", top(thinking={"type": "on"}), "Input tag 'on' found", make=asked),
     R("budget on a new model", top(thinking=BUDGET), f'"thinking.type.enabled" {ENABLED}'),
@@ -160,6 +197,27 @@ SETTINGS = [
     R("no budget", top(thinking={"type": "enabled"}), "budget_tokens: Field required", route=OLD),
     R("forced with a budget", top(tool_choice={"type": "any"}), "Thinking may not be enabled when",
       route=OLD, thinking=BUDGET),
+    R("forced on 4.6 that thinks as it likes", top(tool_choice={"type": "any"}), None,
+      route=MIDDLE, thinking=ADAPTIVE),
+    R("forced on 4.8 that thinks as it likes", top(tool_choice={"type": "tool", "name": "ls"}),
+      None, thinking=ADAPTIVE),
+    R("forced on 4.6 with a budget", top(tool_choice={"type": "any"}), "Thinking may not be",
+      route=MIDDLE, thinking=BUDGET),
+    R("effort xhigh on 4.6", top(output_config={"effort": "xhigh"}),
+      "does not support effort level 'xhigh'. Supported levels: high, low, max, medium.",
+      route=MIDDLE),
+    R("effort max on 4.6", top(output_config={"effort": "max"}), None, route=MIDDLE),
+    R("effort max on 4.5", top(output_config={"effort": "max"}), "Supported levels: high, low, m",
+      route="anthropic/claude-opus-4-5"),
+    R("effort xhigh on 4.8", top(output_config={"effort": "xhigh"}), None),
+    R("effort on Sonnet 4.5", top(output_config={"effort": "low"}),
+      "does not support the effort parameter", route=OLD),
+    R("effort on Haiku 4.5", top(output_config={"effort": "low"}),
+      "does not support the effort parameter", route="anthropic/claude-haiku-4-5"),
+    R("an unknown effort", top(output_config={"effort": "minimal"}), "'xhigh' or 'max'"),
+    R("a form of output without an effort", top(output_config={"format": {"type": "json_schema",
+      "schema": {}}}), None, route=OLD),
+    R("effort at a facade", top(output_config={"effort": "xhigh"}), None, route=ZAI),
     R("forced without thinking", top(tool_choice={"type": "any"}), None),
     R("forced Fable", top(tool_choice={"type": "tool", "name": "ls"}),
       "is not compatible with this model", route=FABLE),
@@ -204,7 +262,14 @@ BLOCKS = [
     R("nothing in a message", say(("user", [])), "all messages must have non-empty content"),
     R("an empty text", insert(1, 1, {"type": "text", "text": ""}), EMPTY),
     R("an empty string", say(("user", "")), "must have non-empty content"),
-    R("a blank text", put(1, 1, text=" \n"), "must contain non-whitespace text"),
+    R("a blank text beside a call", put(1, 1, text=" \n"), None),
+    R("an empty text beside a call", put(1, 1, text=""), EMPTY),
+    R("a blank text of the user", put(0, 0, text=" \n"), "must contain non-whitespace text"),
+    R("a blank text beside a result", insert(2, 1, {"type": "text", "text": "\n"}),
+      "must contain non-whitespace text"),
+    R("a blank text beside thinking", lambda b: b["messages"].extend([
+        {"role": "assistant", "content": [{"type": "text", "text": "\n"}]},
+        {"role": "user", "content": "More."}]), "must contain non-whitespace text"),
     R("a blank string", say(("user", " ")), "must contain non-whitespace text"),
     R("an empty text in a result", put(2, 0, content=[{"type": "text", "text": ""}]), EMPTY),
     R("an empty result", put(2, 0, content=""), None),
@@ -241,8 +306,24 @@ PAIRS = [
       "messages.2.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_2"),
     R("two results", lambda b: content(b, 2).extend(results("toolu_1")),
       "each tool_use must have a single result"),
-    R("two calls of an id", lambda b: b["messages"].extend(deepcopy(b["messages"][1:])),
-      "messages.3.content.2: `tool_use` ids must be unique"),
+    R("a call of an id in two turns", lambda b: b["messages"].extend(
+        deepcopy(b["messages"][1:])), None),
+    R("two calls of an id", lambda b: content(b, 1).append({**CALL}),
+      "messages.1.content.2: `tool_use` ids must be unique"),
+    R("two calls of an id in two messages in a row", again(results("toolu_1")), "must be unique"),
+    R("calls in two messages in a row", again(results("toolu_1", "toolu_2"), "toolu_2"), None),
+    R("calls and results in two messages in a row each", each(
+        again(results("toolu_1"), "toolu_2"), say(("user", results("toolu_2")))), None),
+    R("calls in two messages in a row, one result", again(results("toolu_1"), "toolu_2"),
+      "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: to"),
+    R("results in two messages in a row, a text between", each(
+        again(results("toolu_1"), "toolu_2"),
+        say(("user", "Wait"), ("user", results("toolu_2")))),
+      "messages.2: `tool_use` ids were found without"),
+    R("role system between call and result", lambda b: b["messages"].insert(2, {**SYSTEM}),
+      WITHOUT),
+    R("role system without words between call and result", lambda b: b["messages"].insert(
+        2, {"role": "system", "content": [], "output_config": {"effort": "low"}}), None),
     R("an id in no form", put(1, 2, id="call.1"), "tool_use.id: String should match pattern"),
     R("a long id", put(1, 2, id="a" * 65), "should have at most 64 characters"),
     R("a name in no form", put(1, 2, name="my tool"), "tool_use.name: String should match"),
@@ -275,6 +356,11 @@ SIGNATURES = [
       route=OLD, thinking=BUDGET),
     R("thinking not first in a tool loop", insert(1, 0, {"type": "text", "text": "So"}),
       "but found `text`", route=OLD, thinking=BUDGET),
+    R("no thinking in a tool loop of two messages", each(remove(1, 0),
+      again(results("toolu_1", "toolu_2"), "toolu_2")), "messages.1.content.0.type: Expected",
+      route=OLD, thinking=BUDGET),
+    R("thinking in the first of two messages", again(results("toolu_1", "toolu_2"), "toolu_2"),
+      None, route=OLD, thinking=BUDGET),
     R("no thinking in a finished turn",
       lambda b: b.update(messages=[b["messages"][0], {"role": "assistant", "content": "Done."},
                                    {"role": "user", "content": "More."}]),
