@@ -134,23 +134,6 @@ def is_openai_reasoning(model: str) -> bool:
     return starts_with(name, _OPENAI_REASONING) and not is_excepted
 
 
-_SAMPLING_UNLESS_ASKED_TO_THINK = ("gpt-5.1", "gpt-5.2", "gpt-5.3", "gpt-5.4")
-_SAMPLING_IF_ASKED_NOT_TO_THINK = ("gpt-5.5", "gpt-5.6", "gpt-6", "gpt-6.1-terra")
-_NEVER_SAMPLING = re.compile(r"-(?:pro|chat)\b|codex|gpt-6-astra")
-
-
-def takes_sampling(model: str, effort: object) -> bool:
-    """True if *model* takes sampling parameters together with *effort*; None: no effort."""
-    if not is_openai_reasoning(model):
-        return True
-    name = plain_name(model)
-    if _NEVER_SAMPLING.search(name):
-        return False
-    if starts_with(name, _SAMPLING_UNLESS_ASKED_TO_THINK):
-        return effort in (None, "none")
-    return effort == "none" and starts_with(name, _SAMPLING_IF_ASKED_NOT_TO_THINK)
-
-
 _GEMINI_BEFORE_3 = ("gemini-1", "gemini-2", "gemini-exp", "gemini-ultra", "gemini-robotics-er-1")
 _GEMINI_1 = frozenset({"gemini-pro", "gemini-pro-vision"})
 
@@ -186,13 +169,9 @@ def is_deepseek_thinking(model: str) -> bool:
     return _DEEPSEEK_SILENT.match(plain_name(model)) is None
 
 
-_DATE = re.compile(r"-(2\d{3})(?!\d)")
-
-
-def needs_answer_after_results(model: str) -> bool:
-    """True if *model* is a Mistral of before December 2025, which bears no user after results."""
-    date = _DATE.search(plain_name(model))
-    return date is not None and date[1] < "2512"
+def is_magistral(model: str) -> bool:
+    """True if *model* is a Magistral, the models of Mistral that take thinking back."""
+    return starts_with(plain_name(model), ("magistral",))
 
 
 _SEEING: Mapping[str, re.Pattern[str]] = {

@@ -182,7 +182,7 @@ def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | Non
         return None
     if not request.facts.takes_forced_tools:
         return bad("tool_choice forces tool use is not compatible with this model.")
-    if request.thinking == "enabled":
+    if request.is_thinking:
         return bad("Thinking may not be enabled when tool_choice forces tool use.")
     return None
 

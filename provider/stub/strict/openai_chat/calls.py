@@ -16,7 +16,6 @@ from ..anthropic_words import (
     without_result,
 )
 from ..complaint import Complaint
-from ..model_facts import needs_answer_after_results
 from ..openai_words import invalid, missing, too_long, wrong_kind, wrong_name
 from .dialects import openai_path
 from .request import ChatRequest
@@ -230,8 +229,8 @@ def _anthropic(each: Exchange) -> Complaint | None:
 
 
 def answers_results_before_the_user_speaks(request: ChatRequest) -> Complaint | None:
-    """Source: github.com/zed-industries/zed/pull/31736; newer models were recorded taking it."""
-    if request.vendor != "mistral" or not needs_answer_after_results(request.route.model):
+    """Source: github.com/zed-industries/zed/pull/31736."""
+    if request.vendor != "mistral":
         return None
     roles = [message["role"] for message in request.messages]
     if ("tool", "user") not in itertools.pairwise(roles):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....json_value import listed, string
 from ..anthropic_words import EMPTY_MARKED, EXTRA, MOST_MARKERS, too_many_markers
 from ..complaint import Complaint
-from ..model_facts import takes_images
+from ..model_facts import is_magistral, takes_images
 from ..openai_words import invalid, missing, wrong_kind
 from .dialects import MESSAGE, mistral_unreadable
 from .request import ChatRequest
@@ -122,7 +122,8 @@ def has_parts_of_its_role(request: ChatRequest) -> Complaint | None:
 
 def _is_taken(request: ChatRequest, role: str, kind: str) -> bool:
     if kind == "thinking":
-        return request.vendor == "mistral" and role == "assistant"
+        is_taken = request.vendor == "mistral" and is_magistral(request.route.model)
+        return is_taken and role == "assistant"
     if role == "user":
         return request.dialect.known is None or kind not in {"refusal", "reasoning", "tool_use"}
     return kind == "text" or (kind == "refusal" and role == "assistant")

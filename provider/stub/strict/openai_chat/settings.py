@@ -7,7 +7,7 @@ from collections import Counter
 from ....json_value import listed, mapping, string
 from ..anthropic_words import REPEATED_NAME
 from ..complaint import Complaint
-from ..model_facts import is_kimi_thinking, takes_sampling
+from ..model_facts import is_kimi_thinking
 from ..openai_words import invalid, missing, unsupported, wrong_function, wrong_kind
 from .dialects import mistral_unreadable
 from .request import ChatRequest
@@ -55,8 +55,7 @@ def samples_only_where_taken(request: ChatRequest) -> Complaint | None:
         if temperature not in (None, 1):
             return Complaint(message="invalid temperature: only 1 is allowed for this model")
         return None
-    effort = request.body.get("reasoning_effort")
-    if not request.is_reasoning or takes_sampling(request.route.model, effort):
+    if not request.is_reasoning:
         return None
     if temperature not in (None, 1):
         message = (

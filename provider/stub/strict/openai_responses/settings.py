@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ....json_value import integer, listed, mapping
 from ..complaint import Complaint
-from ..model_facts import takes_sampling
 from ..openai_words import (
     invalid,
     missing,
@@ -52,8 +51,7 @@ def has_no_unknown_parameter(request: ResponsesRequest) -> Complaint | None:
 
 
 def samples_only_where_taken(request: ResponsesRequest) -> Complaint | None:
-    effort = mapping(request.body.get("reasoning")).get("effort")
-    if not request.is_reasoning or takes_sampling(request.route.model, effort):
+    if not request.is_reasoning:
         return None
     names = (name for name in SAMPLING if request.body.get(name) is not None)
     return next((unsupported(name) for name in names), None)
