@@ -122,16 +122,57 @@ def binds_prefix(vendor: str, model: str) -> bool:
     return vendor in FIRST_PARTY and claude_facts(model).binds_prefix
 
 
-# There is no GPT-6 yet; a name that is announced later should not be refused its reasoning.
 _OPENAI_REASONING = ("o1", "o3", "o4", "gpt-5", "gpt-6", "gpt-oss", "codex")
 _OPENAI_WITHOUT_REASONING = ("gpt-5-chat",)
 
 
 def is_openai_reasoning(model: str) -> bool:
-    """True if *model* is one of OpenAI's reasoning models, which take no sampling parameters."""
+    """True if *model* is one of OpenAI's reasoning models."""
     name = plain_name(model)
     is_excepted = starts_with(name, _OPENAI_WITHOUT_REASONING)
     return starts_with(name, _OPENAI_REASONING) and not is_excepted
+
+
+_GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?=[-@]|$)")
+_LOW_TO_HIGH = ("low", "medium", "high")
+
+
+def _gpt_version(name: str) -> tuple[int, int]:
+    """Return the version in *name*, as (5, 1); (0, 0) for none."""
+    found = _GPT.match(name)
+    return (int(found[1]), int(found[2] or 0)) if found is not None else (0, 0)
+
+
+def openai_efforts(model: str) -> tuple[str, ...]:
+    """Return the levels of effort that OpenAI's reasoning *model* takes.
+
+    Source: developers.openai.com/api/docs/guides/reasoning, and the probes of public gateways;
+    read on 2026-11-30.
+    """
+    name = plain_name(model)
+    version = _gpt_version(name)
+    if version == (5, 0):
+        is_codex = "codex" in name
+        return _LOW_TO_HIGH if is_codex else ("minimal", *_LOW_TO_HIGH)
+    if version == (5, 1):
+        return ("none", *_LOW_TO_HIGH, *(("xhigh",) if "max" in name else ()))
+    if (5, 2) <= version <= (5, 5):
+        return ("none", *_LOW_TO_HIGH, "xhigh")
+    return ("none", *_LOW_TO_HIGH, "xhigh", "max") if version > (5, 5) else _LOW_TO_HIGH
+
+
+def thinks_as_asked(model: str, effort: object) -> bool:
+    """True if OpenAI's reasoning *model* thinks with *effort*; None asks for its default.
+
+    Since GPT-5.1 a model may be told not to think, and up to GPT-5.4 it does not unless told to.
+    One that does not think takes sampling parameters. Source: vercel/ai#10942,
+    langchain-ai/langchain#35424, developers.openai.com/api/docs/guides/reasoning, and recorded
+    requests.
+    """
+    name = plain_name(model)
+    if any(word in name for word in ("codex", "-pro", "-chat")) or effort is not None:
+        return effort != "none"
+    return not (5, 1) <= _gpt_version(name) <= (5, 4)
 
 
 _GEMINI_BEFORE_3 = ("gemini-1", "gemini-2", "gemini-exp", "gemini-ultra", "gemini-robotics-er-1")
@@ -161,17 +202,14 @@ def is_kimi_thinking(model: str) -> bool:
     return starts_with(plain_name(model), _KIMI_THINKING)
 
 
+DEEPSEEK_FORCED = "Thinking mode does not support this tool_choice"
+"""What DeepSeek says, on all its wires, when a request that makes it think forces a tool."""
 _DEEPSEEK_SILENT = re.compile(r"deepseek-(?:chat|coder|v2|v3(?![.\d]))")
 
 
 def is_deepseek_thinking(model: str) -> bool:
     """True if *model* thinks at DeepSeek by default, as all of its newer models do."""
     return _DEEPSEEK_SILENT.match(plain_name(model)) is None
-
-
-def is_magistral(model: str) -> bool:
-    """True if *model* is a Magistral, the models of Mistral that take thinking back."""
-    return starts_with(plain_name(model), ("magistral",))
 
 
 _SEEING: Mapping[str, re.Pattern[str]] = {

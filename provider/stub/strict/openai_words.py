@@ -61,6 +61,19 @@ def unsupported(name: str, more: str = "") -> Complaint:
     return Complaint(message=message, param=name, code="unsupported_parameter")
 
 
+def wrong_effort(where: str, effort: object, model: str, taken: tuple[str, ...]) -> Complaint:
+    """Return the refusal of an *effort* that *model* does not take.
+
+    Source: openai/codex and github.com/davidmigloz/langchain_dart/pull/760, read on 2026-11-30.
+    """
+    *others, last = map(repr, taken)
+    message = (
+        f"Unsupported value: '{effort}' is not supported with the '{model}' model. Supported "
+        f"values are: {', '.join(others)}, and {last}."
+    )
+    return Complaint(message=message, param=where, code="unsupported_value")
+
+
 def unknown_parameter(where: str) -> Complaint:
     """Return the refusal of a parameter that the API does not know."""
     message = f"Unknown parameter: '{where}'."

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....json_value import listed, mapping
+from ....json_value import listed, mapping, string
 from ...signature.anthropic import REASONING
-from ..model_facts import is_deepseek_thinking, is_kimi_thinking
+from ..model_facts import DEEPSEEK_FORCED, is_deepseek_thinking, is_kimi_thinking
 from .request import AnthropicRequest, bad
 
 if TYPE_CHECKING:
@@ -51,6 +51,14 @@ def keeps_thinking_with_calls(request: AnthropicRequest) -> Complaint | None:
     return None
 
 
+def forces_no_tool_where_deepseek_thinks(request: AnthropicRequest) -> Complaint | None:
+    """Source: deepseek-ai/DeepSeek-V3#1376."""
+    if request.vendor != "deepseek" or not _thinks(request):
+        return None
+    choice = string(mapping(request.body.get("tool_choice")).get("type"))
+    return bad(DEEPSEEK_FORCED) if choice in {"any", "tool"} else None
+
+
 def _thinks(request: AnthropicRequest) -> bool:
     if request.thinking:
         return request.is_thinking
@@ -59,4 +67,8 @@ def _thinks(request: AnthropicRequest) -> bool:
     return is_deepseek_thinking(request.route.model)
 
 
-FACADE_RULES = (has_blocks_that_deepseek_reads, keeps_thinking_with_calls)
+FACADE_RULES = (
+    has_blocks_that_deepseek_reads,
+    keeps_thinking_with_calls,
+    forces_no_tool_where_deepseek_thinks,
+)

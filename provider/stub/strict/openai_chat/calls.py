@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +16,7 @@ from ..anthropic_words import (
 )
 from ..complaint import Complaint
 from ..openai_words import invalid, missing, too_long, wrong_kind, wrong_name
-from .dialects import openai_path
+from .dialects import Dialect, openai_path
 from .request import ChatRequest
 from .settings import EMPTY
 
@@ -53,13 +52,13 @@ def has_calls_in_form(request: ChatRequest) -> Complaint | None:
         if not calls and request.vendor == "openai":
             return invalid(where, EMPTY, code="empty_array")
         for place, call in enumerate(calls):
-            found = _misformed(call, f"{where}[{place}]")
+            found = _misformed(call, f"{where}[{place}]", request.dialect)
             if found is not None:
                 return request.from_upstream(found)
     return None
 
 
-def _misformed(call: object, where: str) -> Complaint | None:
+def _misformed(call: object, where: str, dialect: Dialect) -> Complaint | None:
     if not isinstance(call, dict):
         return wrong_kind(where, "an object", call)
     if call.get("id") is None:
@@ -70,7 +69,7 @@ def _misformed(call: object, where: str) -> Complaint | None:
     if not isinstance(function, dict):
         return missing(f"{where}.function")
     found = wrong_name(function.get("name"), f"{where}.function.name")
-    if found is not None:
+    if found is not None and dialect.checks_functions:
         return found
     if "arguments" not in function:
         return missing(f"{where}.function.arguments")
@@ -118,15 +117,16 @@ def _wrong_id(request: ChatRequest, call_id: str, path: str) -> Complaint | None
 
 
 def has_unique_ids(request: ChatRequest) -> Complaint | None:
-    seen: set[str] = set()
+    """An id may come again in a later message, with a result of its own."""
+    seen: set[tuple[int, str]] = set()
     for index, place, call in request.calls():
-        if call["id"] in seen:
+        if (index, call["id"]) in seen:
             why = f"messages.{index}.content.{place}: {REPEATED_ID}"
             if not request.is_claude:  # made up
                 where = f"messages[{index}].tool_calls[{place}].id"
                 why = f"Duplicate value for '{where}': '{call['id']}'."
             return request.from_upstream(Complaint(message=why))
-        seen.add(call["id"])
+        seen.add((index, call["id"]))
     return None
 
 
@@ -228,22 +228,10 @@ def _anthropic(each: Exchange) -> Complaint | None:
     return Complaint(message=second_result(where, each.answered[-1]))
 
 
-def answers_results_before_the_user_speaks(request: ChatRequest) -> Complaint | None:
-    """Source: github.com/zed-industries/zed/pull/31736."""
-    if request.vendor != "mistral":
-        return None
-    roles = [message["role"] for message in request.messages]
-    if ("tool", "user") not in itertools.pairwise(roles):
-        return None
-    why = "Unexpected role 'user' after role 'tool'"
-    return Complaint(message=why, type=ORDER, code="3230")
-
-
 CALL_RULES = (
     has_calls_in_form,
     has_results_in_form,
     has_ids_in_form,
     has_unique_ids,
     has_results_for_calls,
-    answers_results_before_the_user_speaks,
 )

@@ -64,6 +64,8 @@ _MOONSHOT = COMMON | {
 class Dialect:
     """What one vendor takes.
 
+    An unknown vendor is judged only by what all have in common.
+
     Args:
         known: Its parameters. None: it ignores those that it does not know.
         messages: The keys of an assistant's message beyond `MESSAGE`.
@@ -71,6 +73,7 @@ class Dialect:
         is_plain: Only the user's content may be a list of parts.
         refuses_empty_text: It refuses an assistant's message with empty text and no calls.
         longest_id: The most characters of a call's id. None: no limit.
+        checks_functions: It refuses names and schemas of functions that OpenAI refuses too.
         unknown: Returns the refusal of an unknown key at a path with dots, as ``messages.1.x``.
     """
 
@@ -80,6 +83,7 @@ class Dialect:
     is_plain: bool = False
     refuses_empty_text: bool = False
     longest_id: int | None = None
+    checks_functions: bool = True
     unknown: Callable[[str], Complaint] = lambda path: _openai_unknown(path)
 
 
@@ -129,12 +133,14 @@ def mistral_unreadable(kind: str, path: str, message: str) -> Complaint:
 DIALECTS: Mapping[str, Dialect] = {
     "openai": Dialect(
         known=_OPENAI,
-        messages=frozenset({"audio", "function_call", "refusal"}),
+        messages=frozenset({"annotations", "audio", "function_call", "refusal"}),
         roles=(*ROLES, "developer", "function"),
         longest_id=40,
     ),
     "groq": Dialect(
-        known=_GROQ, messages=frozenset({"reasoning", "function_call"}), unknown=_groq_unknown
+        known=_GROQ,
+        messages=frozenset({"annotations", "executed_tools", "function_call", "reasoning"}),
+        unknown=_groq_unknown,
     ),
     "cerebras": Dialect(
         known=_CEREBRAS, messages=frozenset({"reasoning"}), is_plain=True, unknown=_cerebras_unknown
@@ -152,10 +158,12 @@ DIALECTS: Mapping[str, Dialect] = {
     ),
     "deepseek": Dialect(is_plain=True, refuses_empty_text=True),
     "openrouter": Dialect(roles=(*ROLES, "developer")),
+    "zai": Dialect(),
+    "minimax": Dialect(),
 }
-"""The dialects with known differences."""
+"""The dialects of the known vendors."""
 
-OTHER = Dialect()
+OTHER = Dialect(roles=(*ROLES, "developer", "function"), checks_functions=False)
 
 
 def dialect_of(vendor: str) -> Dialect:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from ....json_value import listed, string
-from ..anthropic_words import EMPTY_MARKED, EXTRA, MOST_MARKERS, too_many_markers
+from ..anthropic_words import EMPTY_MARKED, MOST_MARKERS, too_many_markers
 from ..complaint import Complaint
-from ..model_facts import is_magistral, takes_images
+from ..model_facts import takes_images
 from ..openai_words import invalid, missing, wrong_kind
-from .dialects import MESSAGE, mistral_unreadable
+from .dialects import MESSAGE, OTHER, mistral_unreadable
 from .request import ChatRequest
 
 UNREAD = "Failed to deserialize the JSON body into the target type: "
 PICTURES = frozenset({"image_url", "input_image", "image"})
+WITHOUT_DETAILS = frozenset({"deepseek", "zai"})
 MISTRAL_LAST = (
     "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant"
 )
@@ -51,10 +52,9 @@ def _unknown_role(vendor: str, index: int, role: object, roles: tuple[str, ...])
 
 
 def has_no_unknown_key(request: ChatRequest) -> Complaint | None:
-    """Only OpenRouter and MiniMax take reasoning details, which lenient dialects refuse too."""
-    takes_details = request.vendor in {"openrouter", "minimax"}
+    """Two vendors that ignore other keys are known to refuse reasoning details."""
     for index, message in enumerate(request.messages):
-        if "reasoning_details" in message and not takes_details:
+        if "reasoning_details" in message and request.vendor in WITHOUT_DETAILS:
             return request.dialect.unknown(f"messages.{index}.reasoning_details")
         if request.dialect.known is None:
             continue
@@ -122,8 +122,10 @@ def has_parts_of_its_role(request: ChatRequest) -> Complaint | None:
 
 def _is_taken(request: ChatRequest, role: str, kind: str) -> bool:
     if kind == "thinking":
-        is_taken = request.vendor == "mistral" and is_magistral(request.route.model)
-        return is_taken and role == "assistant"
+        takes_thinking = request.vendor == "mistral" or request.dialect is OTHER
+        return takes_thinking and role == "assistant"
+    if kind in PICTURES and role == "tool":
+        return request.dialect.known is None
     if role == "user":
         return request.dialect.known is None or kind not in {"refusal", "reasoning", "tool_use"}
     return kind == "text" or (kind == "refusal" and role == "assistant")
@@ -154,7 +156,7 @@ def _unseen(vendor: str, index: int) -> Complaint:
 
 
 def has_known_keys_in_parts(request: ChatRequest) -> Complaint | None:
-    """Cache markers are OpenRouter's: on text only, and four at most."""
+    """OpenRouter takes a cache marker on any message and any part; four at most on parts."""
     marked = 0
     for index, place, part in request.parts():
         path = f"messages.{index}.content.{place}.cache_control"
@@ -163,22 +165,12 @@ def has_known_keys_in_parts(request: ChatRequest) -> Complaint | None:
         if part.get("cache_control") is None or request.vendor != "openrouter":
             continue
         marked += 1
-        if part["type"] != "text":
-            return request.from_upstream(Complaint(message=f"{path}: {EXTRA}"))
-        if not part.get("text"):
+        if part["type"] == "text" and not part.get("text"):
             where = f"messages.{index}.content.{place}.text"
             why = f"{where}: {EMPTY_MARKED}"
             return request.from_upstream(Complaint(message=why))
     if marked > MOST_MARKERS:
         return request.from_upstream(Complaint(message=too_many_markers(marked)))
-    return None
-
-
-def marks_no_message(request: ChatRequest) -> Complaint | None:
-    for index, message in enumerate(request.messages):
-        if request.vendor == "openrouter" and message.get("cache_control") is not None:
-            why = f"messages.{index}.cache_control: cache_control goes on a part of text"  # made up
-            return Complaint(message=why)
     return None
 
 
@@ -228,7 +220,6 @@ MESSAGE_RULES = (
     has_parts_of_its_role,
     has_pictures_for_those_who_see,
     has_known_keys_in_parts,
-    marks_no_message,
     has_something_to_say,
     ends_with_a_question,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ....json_value import listed, mapping, string
 from ...signature.issuer import ProofState
 from ..complaint import Complaint
-from ..model_facts import is_deepseek_thinking, is_kimi_thinking
+from ..model_facts import is_kimi_thinking
 from ..openai_words import wrong_kind
 
 if TYPE_CHECKING:
@@ -16,16 +16,9 @@ if TYPE_CHECKING:
     from .request import ChatRequest
 
 
-def _thinks(request: ChatRequest, default: bool) -> bool:
-    """True if the request asks for thinking; *default* if it does not say."""
-    kind = mapping(request.body.get("thinking")).get("type")
-    return kind != "disabled" if isinstance(kind, str) else default
-
-
 def keeps_what_deepseek_thought(request: ChatRequest) -> Complaint | None:
     """In a conversation with calls every answer must have the key; an empty string is enough."""
-    is_default = is_deepseek_thinking(request.route.model)
-    if request.vendor != "deepseek" or not _thinks(request, is_default):
+    if not request.is_thinking_at_deepseek:
         return None
     if not any(True for _ in request.calls()):
         return None
@@ -39,7 +32,7 @@ def keeps_what_deepseek_thought(request: ChatRequest) -> Complaint | None:
 def keeps_what_kimi_thought(request: ChatRequest) -> Complaint | None:
     """An empty string is refused too; reports disagree about it."""
     is_default = is_kimi_thinking(request.route.model)
-    if request.vendor != "moonshot" or not _thinks(request, is_default):
+    if request.vendor != "moonshot" or not request.is_asked_to_think(is_default):
         return None
     for index, message in enumerate(request.messages):
         if message.get("tool_calls") and not string(message.get("reasoning_content")):

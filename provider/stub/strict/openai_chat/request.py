@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....json_value import listed, mapping
 from ..complaint import Complaint
-from ..model_facts import is_openai_reasoning
+from ..model_facts import is_deepseek_thinking, is_openai_reasoning, thinks_as_asked
 from ..model_name import plain_name
 from ..request import StrictRequest
 from .dialects import Dialect, dialect_of
@@ -28,6 +28,31 @@ class ChatRequest(StrictRequest):
     def is_reasoning(self) -> bool:
         """True if it goes to one of OpenAI's reasoning models."""
         return self.vendor == "openai" and is_openai_reasoning(self.route.model)
+
+    @cached_property
+    def is_thinking(self) -> bool:
+        """True if one of OpenAI's reasoning models is to think."""
+        effort = self.body.get("reasoning_effort")
+        return self.is_reasoning and thinks_as_asked(self.route.model, effort)
+
+    def is_asked_to_think(self, default: bool) -> bool:
+        """True if the request asks for thinking; *default* if it does not say."""
+        kind = mapping(self.body.get("thinking")).get("type")
+        return kind != "disabled" if isinstance(kind, str) else default
+
+    @cached_property
+    def is_thinking_at_deepseek(self) -> bool:
+        is_default = is_deepseek_thinking(self.route.model)
+        return self.vendor == "deepseek" and self.is_asked_to_think(is_default)
+
+    @cached_property
+    def messages(self) -> list[Mapping[str, Any]]:
+        """All messages without the keys that hold null, except for the content.
+
+        An SDK that writes its own answer into a request writes a null for all that is not there.
+        Groq alone is known to refuse one of them, ``refusal``.
+        """
+        return [_without_nulls(mapping(each)) for each in listed(self.body.get("messages"))]
 
     @cached_property
     def upstream(self) -> str | None:
@@ -63,3 +88,7 @@ class ChatRequest(StrictRequest):
     def from_upstream(self, complaint: Complaint) -> Complaint:
         """Return *complaint* with the upstream that makes it, if OpenRouter forwards it."""
         return replace(complaint, upstream=self.upstream)
+
+
+def _without_nulls(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {key: each for key, each in message.items() if each is not None or key == "content"}

@@ -7,13 +7,17 @@ from collections import Counter
 from ....json_value import listed, mapping, string
 from ..anthropic_words import REPEATED_NAME
 from ..complaint import Complaint
-from ..model_facts import is_kimi_thinking
-from ..openai_words import invalid, missing, unsupported, wrong_function, wrong_kind
+from ..model_facts import DEEPSEEK_FORCED, is_kimi_thinking, openai_efforts
+from ..openai_words import invalid, missing, unsupported, wrong_effort, wrong_function, wrong_kind
 from .dialects import mistral_unreadable
 from .request import ChatRequest
 
 EMPTY = "empty array. Expected an array with minimum length 1, but got an empty array instead."
-REFUSED_BY_REASONING = ("top_p", "presence_penalty", "frequency_penalty", "logprobs", "logit_bias")
+REFUSED_BY_THINKING = (
+    *("top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "logit_bias"),
+    "stop",
+)
+"""What a model of OpenAI does not take while it thinks. Source: huggingface/smolagents#1671."""
 
 
 def has_messages(request: ChatRequest) -> Complaint | None:
@@ -55,7 +59,7 @@ def samples_only_where_taken(request: ChatRequest) -> Complaint | None:
         if temperature not in (None, 1):
             return Complaint(message="invalid temperature: only 1 is allowed for this model")
         return None
-    if not request.is_reasoning:
+    if not request.is_thinking:
         return None
     if temperature not in (None, 1):
         message = (
@@ -63,16 +67,28 @@ def samples_only_where_taken(request: ChatRequest) -> Complaint | None:
             "Only the default (1) value is supported."
         )
         return Complaint(message=message, param="temperature", code="unsupported_value")
-    names = (name for name in REFUSED_BY_REASONING if request.body.get(name) is not None)
+    names = (name for name in REFUSED_BY_THINKING if request.body.get(name) is not None)
     return next((unsupported(name) for name in names), None)
 
 
 def reasons_only_where_it_can(request: ChatRequest) -> Complaint | None:
-    if request.vendor != "openai" or request.is_reasoning:
+    effort = request.body.get("reasoning_effort")
+    if request.vendor != "openai" or effort is None:
         return None
-    if request.body.get("reasoning_effort") is None:
+    if not request.is_reasoning:
+        return request.dialect.unknown("reasoning_effort")
+    taken = openai_efforts(request.route.model)
+    if effort in taken:
         return None
-    return request.dialect.unknown("reasoning_effort")
+    return wrong_effort("reasoning_effort", effort, request.route.model, taken)
+
+
+def forces_no_tool_where_deepseek_thinks(request: ChatRequest) -> Complaint | None:
+    """Source: deepseek-ai/DeepSeek-V3#1376."""
+    choice = request.body.get("tool_choice")
+    if request.vendor != "deepseek" or choice in (None, "auto", "none"):
+        return None
+    return Complaint(message=DEEPSEEK_FORCED) if request.is_thinking_at_deepseek else None
 
 
 def streams_what_it_asks_for(request: ChatRequest) -> Complaint | None:
@@ -98,7 +114,7 @@ def has_functions(request: ChatRequest) -> Complaint | None:
             return wrong_kind(where, "an object", tool)
         if tool.get("type") == "function" and not isinstance(tool.get("function"), dict):
             return missing(f"{where}.function")
-        if tool.get("type") == "function":
+        if tool.get("type") == "function" and request.dialect.checks_functions:
             found = wrong_function(
                 tool["function"], f"{where}.function", is_openai=request.is_openai
             )
@@ -108,8 +124,8 @@ def has_functions(request: ChatRequest) -> Complaint | None:
 
 
 def has_unique_names(request: ChatRequest) -> Complaint | None:
-    """OpenAI itself takes two functions of one name; the others refuse them."""
-    if request.vendor == "openai":
+    """OpenAI itself takes two functions of one name; the other known vendors refuse them."""
+    if request.vendor == "openai" or not request.dialect.checks_functions:
         return None
     functions = (
         mapping(mapping(tool).get("function")) for tool in listed(request.body.get("tools"))
@@ -145,4 +161,5 @@ SETTING_RULES = (
     has_functions,
     has_unique_names,
     chooses_among_tools,
+    forces_no_tool_where_deepseek_thinks,
 )

@@ -10,11 +10,10 @@ from ...signature.openai_responses import is_own_reasoning, needed_reasoning
 from ..complaint import Complaint
 from ..openai_words import missing
 from .items import OWN_TOOLS
+from .request import ResponsesRequest, openai_only
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from .request import ResponsesRequest
 
 FOLLOWING = frozenset({"reasoning", "function_call", "custom_tool_call"})
 
@@ -30,8 +29,13 @@ def has_encrypted_content_of_its_own(request: ResponsesRequest) -> Complaint | N
 
 
 def _unreadable(request: ResponsesRequest, item: Mapping[str, Any], index: int) -> Complaint | None:
-    """Return the refusal of reasoning of another route; without an id its content decides."""
+    """Return the refusal of reasoning of another route; without an id its content decides.
+
+    Other vendors than OpenAI take reasoning as plain text too.
+    """
     item_id, content = item.get("id"), item.get("encrypted_content")
+    if content is None and not request.is_openai:
+        return None
     if content is None:
         return missing(f"input[{index}].id") if item_id is None else _unstored(request, item_id)
     is_good = request.issuer.is_own(content, request.route)
@@ -59,6 +63,7 @@ def _unstored(request: ResponsesRequest, item_id: object) -> Complaint | None:
     return Complaint(message=f"Item with id '{item_id}' not found.", param="input", status=404)
 
 
+@openai_only
 def has_what_follows_reasoning(request: ResponsesRequest) -> Complaint | None:
     for index, item in enumerate(request.items):
         if request.kind(index) != "reasoning" or _is_followed(request, index + 1):
@@ -80,6 +85,7 @@ def _is_followed(request: ResponsesRequest, index: int) -> bool:
     return kind in FOLLOWING or (kind in OWN_TOOLS and kind.endswith("_call"))
 
 
+@openai_only
 def has_reasoning_before_what_follows(request: ResponsesRequest) -> Complaint | None:
     """An item that was issued together with reasoning needs that reasoning before it."""
     seen: list[Mapping[str, Any]] = []

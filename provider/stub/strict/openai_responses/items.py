@@ -14,11 +14,10 @@ from ..openai_words import (
     wrong_kind,
     wrong_name,
 )
+from .request import ResponsesRequest, openai_only
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from .request import ResponsesRequest
 
 LONGEST_ID = 64
 ROLES = ("assistant", "system", "developer", "user")
@@ -30,6 +29,7 @@ OWN_TOOLS = frozenset(
         *("apply_patch_call_output", "mcp_list_tools", "mcp_approval_request", "compaction"),
         *("mcp_approval_response", "custom_tool_call", "custom_tool_call_output"),
         *("item_reference", "tool_search_call", "tool_search_output", "additional_tools"),
+        *("compaction_trigger", "configuration_update", "program", "program_output"),
     }
 )
 """Items of the provider's own tools: they are known and not checked."""
@@ -55,13 +55,19 @@ FORMS: Mapping[str, ItemForm] = {
     "function_call": ItemForm(
         ("call_id", "name", "arguments"),
         ("call_id", "name", "arguments"),
-        frozenset({"id", "status", "namespace", "caller"}),
+        frozenset({"id", "status", "namespace", "caller", "async"}),
     ),
-    "function_call_output": ItemForm(("call_id", "output"), ("call_id",)),
+    "function_call_output": ItemForm(
+        ("call_id", "output"),
+        ("call_id",),
+        frozenset({"id", "status", "namespace", "caller", "name"}),
+    ),
     "reasoning": ItemForm(
         ("summary",), (), frozenset({"id", "status", "content", "encrypted_content"})
     ),
 }
+PASSED_THROUGH = frozenset({"internal_chat_message_metadata_passthrough"})
+"""Keys that Codex puts on any item, and the API takes, as recorded requests show."""
 PREFIXES: Mapping[str, str] = {
     "message": "msg",
     "function_call": "fc",
@@ -78,7 +84,7 @@ def has_known_items(request: ResponsesRequest) -> Complaint | None:
         if not isinstance(item, dict):
             return wrong_kind(f"input[{index}]", "an object", item)
         kind = request.kind(index)
-        if kind in FORMS or kind in OWN_TOOLS:
+        if kind in FORMS or kind in OWN_TOOLS or (kind and not request.is_openai):
             continue
         choices = ", ".join(map(repr, FORMS))
         message = f"Invalid value: '{item.get('type')}'. Supported values are: {choices}."
@@ -97,8 +103,9 @@ def has_whole_items(request: ResponsesRequest) -> Complaint | None:
         for key in form.strings:
             if not isinstance(item[key], str):
                 return wrong_kind(f"{where}.{key}", "a string", item[key])
-        extra = sorted(item.keys() - set(form.needs) - form.takes - {"type"})
-        if extra:
+        given = {key for key, value in item.items() if value is not None}
+        extra = sorted(given - set(form.needs) - form.takes - PASSED_THROUGH - {"type"})
+        if extra and request.is_openai:
             return unknown_parameter(f"{where}.{extra[0]}")
     return None
 
@@ -113,6 +120,7 @@ def has_messages_in_form(request: ResponsesRequest) -> Complaint | None:
         if not isinstance(content, str | list):
             return wrong_kind(f"{where}.content", "one of a string or array of objects", content)
         taken = OUTPUT_PARTS if item["role"] == "assistant" else INPUT_PARTS
+        taken = taken if request.is_openai else (*OUTPUT_PARTS, *INPUT_PARTS)
         for place, part in enumerate(listed(content)):
             if mapping(part).get("type") not in taken:
                 at = f"{where}.content[{place}]"
@@ -140,6 +148,7 @@ def _not_among(where: str, value: object, choices: tuple[str, ...]) -> Complaint
     return Complaint(message=message, param=where, code="invalid_value")
 
 
+@openai_only
 def has_ids_of_its_kind(request: ResponsesRequest) -> Complaint | None:
     seen: set[str] = set()
     for index, item in enumerate(request.items):
@@ -175,6 +184,8 @@ def has_call_ids_in_form(request: ResponsesRequest) -> Complaint | None:
                 "instead."
             )
             return invalid(where, why, code="empty_string")
+        if not request.is_openai:
+            continue
         if len(call_id) > LONGEST_ID:
             return too_long(where, LONGEST_ID, len(call_id))
         if request.kind(index) == "function_call":
@@ -192,20 +203,51 @@ def has_outputs_for_calls(request: ResponsesRequest) -> Complaint | None:
         call_id = string(item.get("call_id"))
         if request.kind(index) == "function_call":
             if call_id in seen:
-                return _uncalled(call_id)
+                return _uncalled(request, call_id)
             seen.add(call_id)
             unanswered[call_id] = None
         elif request.kind(index) == "function_call_output":
             if call_id not in unanswered and not (request.is_continued and call_id not in seen):
-                return _uncalled(call_id)
+                return _uncalled(request, call_id)
             unanswered.pop(call_id, None)
-    for call_id in unanswered:
-        message = f"No tool output found for function call {call_id}."
-        return Complaint(message=message, param="input")
+    return next((_unanswered(request, call_id) for call_id in unanswered), None)
+
+
+def has_outputs_right_after_calls(request: ResponsesRequest) -> Complaint | None:
+    """DeepSeek takes nothing between calls and their outputs.
+
+    Source: deepseek-ai/awesome-deepseek-integration#740 and deepseek-ai/DeepSeek-V3#1588.
+    """
+    if request.vendor != "deepseek":
+        return None
+    open_calls: dict[str, None] = {}
+    before = ""
+    for index in range(len(request.items) + 1):
+        kind = request.kind(index) if index < len(request.items) else ""
+        is_next = kind == "function_call_output" or (kind == before == "function_call")
+        if open_calls and not is_next:
+            return _unanswered(request, next(iter(open_calls)))
+        call_id = string(request.items[index].get("call_id")) if kind else ""
+        if kind == "function_call":
+            open_calls[call_id] = None
+        elif kind == "function_call_output":
+            open_calls.pop(call_id, None)
+        before = kind
     return None
 
 
-def _uncalled(call_id: str) -> Complaint:
+def _unanswered(request: ResponsesRequest, call_id: str) -> Complaint:
+    if request.vendor == "deepseek":
+        message = f"No tool output found for tool call {call_id}"
+        return Complaint(message=message, code="invalid_request_error")
+    message = f"No tool output found for function call {call_id}."
+    return Complaint(message=message, param="input")
+
+
+def _uncalled(request: ResponsesRequest, call_id: str) -> Complaint:
+    if request.vendor == "deepseek":
+        message = f"No tool call found for tool output with call_id {call_id}"
+        return Complaint(message=message, code="invalid_request_error")
     message = f"No tool call found for function call output with call_id {call_id}."
     return Complaint(message=message, param="input")
 
@@ -218,4 +260,5 @@ ITEM_RULES = (
     has_ids_of_its_kind,
     has_call_ids_in_form,
     has_outputs_for_calls,
+    has_outputs_right_after_calls,
 )

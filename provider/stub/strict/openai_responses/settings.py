@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from ....json_value import integer, listed, mapping
+from ....json_value import integer, listed
 from ..complaint import Complaint
+from ..model_facts import DEEPSEEK_FORCED, is_deepseek_thinking, openai_efforts, thinks_as_asked
 from ..openai_words import (
     invalid,
     missing,
     unknown_parameter,
     unsupported,
+    wrong_effort,
     wrong_function,
     wrong_kind,
 )
-from .request import ResponsesRequest
+from .request import ResponsesRequest, openai_only
 
 # Source: the types of the openai package 3.57, read on 2026-11-29.
 KNOWN = frozenset(
@@ -22,9 +24,11 @@ KNOWN = frozenset(
         *("previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_retention"),
         *("prompt_cache_options", "reasoning", "safety_identifier", "service_tier", "store"),
         *("stream", "stream_options", "temperature", "text", "tool_choice", "tools"),
-        *("top_logprobs", "top_p", "truncation", "user"),
+        *("top_logprobs", "top_p", "truncation", "user", "access_programs", "background_options"),
+        *("client_metadata", "image", "moderation"),
     }
 )
+"""With ``client_metadata``, which Codex sends and the API takes, as recorded requests show."""
 LEAST_TOKENS = 16
 SAMPLING = ("temperature", "top_p", "top_logprobs")
 ENCRYPTED = "reasoning.encrypted_content"
@@ -43,6 +47,7 @@ def has_input(request: ResponsesRequest) -> Complaint | None:
     return Complaint(message=message, param="input", code="missing_required_parameter")
 
 
+@openai_only
 def has_no_unknown_parameter(request: ResponsesRequest) -> Complaint | None:
     for name in request.body:
         if name not in KNOWN:
@@ -50,17 +55,20 @@ def has_no_unknown_parameter(request: ResponsesRequest) -> Complaint | None:
     return None
 
 
+@openai_only
 def samples_only_where_taken(request: ResponsesRequest) -> Complaint | None:
-    if not request.is_reasoning:
+    """Sampling is refused while the model thinks."""
+    if not request.is_reasoning or not thinks_as_asked(request.route.model, request.effort):
         return None
     names = (name for name in SAMPLING if request.body.get(name) is not None)
     return next((unsupported(name) for name in names), None)
 
 
+@openai_only
 def reasons_only_where_it_can(request: ResponsesRequest) -> Complaint | None:
     if request.is_reasoning:
-        return None
-    if mapping(request.body.get("reasoning")).get("effort") is not None:
+        return _wrong_effort(request)
+    if request.effort is not None:
         return unsupported("reasoning.effort")
     if ENCRYPTED in listed(request.body.get("include")):
         message = "Encrypted content is not supported with this model."
@@ -68,6 +76,23 @@ def reasons_only_where_it_can(request: ResponsesRequest) -> Complaint | None:
     return None
 
 
+def _wrong_effort(request: ResponsesRequest) -> Complaint | None:
+    taken = openai_efforts(request.route.model)
+    if request.effort is None or request.effort in taken:
+        return None
+    return wrong_effort("reasoning.effort", request.effort, request.route.model, taken)
+
+
+def forces_no_tool_where_deepseek_thinks(request: ResponsesRequest) -> Complaint | None:
+    """Source: deepseek-ai/DeepSeek-V3#1376, and duolahypercho/codex-router#106."""
+    choice = request.body.get("tool_choice")
+    is_thinking = is_deepseek_thinking(request.route.model) and request.effort != "none"
+    if request.vendor != "deepseek" or not is_thinking or choice in (None, "auto", "none"):
+        return None
+    return Complaint(message=DEEPSEEK_FORCED)
+
+
+@openai_only
 def asks_for_enough(request: ResponsesRequest) -> Complaint | None:
     value = request.body.get("max_output_tokens")
     if value is None:
@@ -92,7 +117,7 @@ def has_tools_in_form(request: ResponsesRequest) -> Complaint | None:
             return wrong_kind(f"tools[{place}]", "an object", tool)
         if tool.get("type") is None:
             return missing(f"tools[{place}].type")
-        if tool["type"] == "function":
+        if tool["type"] == "function" and request.is_openai:
             found = wrong_function(tool, f"tools[{place}]")
             if found is not None:
                 return found
@@ -104,6 +129,7 @@ SETTING_RULES = (
     has_no_unknown_parameter,
     samples_only_where_taken,
     reasons_only_where_it_can,
+    forces_no_tool_where_deepseek_thinks,
     asks_for_enough,
     has_tools_in_form,
 )

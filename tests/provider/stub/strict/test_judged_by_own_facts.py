@@ -32,7 +32,7 @@ WRONG_FACTS = [
     pytest.param(
         "reasons_as_openai",
         False,
-        "openai-chat/gpt-5.1",
+        "openai-chat/gpt-5.5",
         "'temperature' does not support 0.5",
         id="openai",
     ),

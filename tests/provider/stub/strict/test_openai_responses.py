@@ -17,6 +17,9 @@ from .judged import ISSUER, Body, Change, Rule, check, rows
 
 O3 = "openai/o3"
 GPT = "openai/gpt-4.1"
+GROK = "xai/grok-4"
+BEDROCK = "bedrock/openai.gpt-oss-120b"
+DEEPSEEK = "deepseek/deepseek-v4-pro"
 NONCE = "0123456789abcdef01234567"
 RS = item_id(ISSUER, O3, "rs", NONCE, 0)
 FC = item_id(ISSUER, O3, "fc", NONCE, 1, is_after=True)
@@ -74,9 +77,24 @@ def R(  # noqa: N802 - a row
     **more: Any,
 ) -> Rule:
     make = partial(looped, route, **more)
-    return Rule(id, breaks, says, make, route, "openai", "openai-responses", code)
+    vendor = route.partition("/")[0]
+    return Rule(f"{vendor}: {id}", breaks, says, make, route, vendor, "openai-responses", code)
 
 
+def plain(body: Body) -> None:
+    """Put reasoning in plain text before the call, as DeepSeek issues it."""
+    text = {"type": "reasoning_text", "text": "I look."}
+    body["input"].insert(1, {"type": "reasoning", "summary": [], "content": [text]})
+
+
+def twice(body: Body) -> None:
+    """Make two calls side by side, with their outputs after both."""
+    body["input"].insert(2, {**CALL, "id": "fc_2", "call_id": "call_2"})
+    body["input"].append({**OUTPUT, "call_id": "call_2"})
+
+
+ENCRYPTED = ["reasoning.encrypted_content"]
+NAMED = {"type": "function", "name": "ls"}
 LONG = "call_" + "a" * 60
 REQUIRED = (
     f"Item '{FC}' of type 'function_call' was provided without its required 'reasoning' item: "
@@ -100,6 +118,28 @@ SETTINGS = [
       route=GPT),
     R("encrypted content if it does not reason", top(include=["reasoning.encrypted_content"]),
       "Encrypted content is not supported", route=GPT),
+    *(R("what OpenAI does not take here", top(reasoning={"effort": "low"}, include=ENCRYPTED,
+        temperature=0.3, max_output_tokens=1, search_parameters={}), None, route=route)
+      for route in (GROK, BEDROCK, DEEPSEEK, "acme/gpt-5")),
+    R("what Codex adds", top(client_metadata={"x-codex-turn-metadata": "{}"}), None),
+    R("moderation", top(moderation={"model": "omni-moderation-latest"}), None),
+    R("effort minimal of o4", top(reasoning={"effort": "minimal"}),
+      "'minimal' is not supported with the 'o4-mini' model. Supported values are: 'low'",
+      route="openai/o4-mini", code="unsupported_value"),
+    R("effort minimal of 5.6", top(reasoning={"effort": "minimal"}), "Supported values are: 'none'",
+      route="openai/gpt-5.6"),
+    R("effort xhigh of o3", top(reasoning={"effort": "xhigh"}), "'xhigh' is not supported"),
+    R("effort high", top(reasoning={"effort": "high", "summary": "auto"}), None),
+    R("sampling of one that does not think", top(temperature=0.3, top_p=0.5, top_logprobs=2), None,
+      route="openai/gpt-5.4", reasoning={"effort": "none"}),
+    R("sampling of one that is told to think", top(temperature=0.3), "'temperature' is not supp",
+      route="openai/gpt-5.4", reasoning={"effort": "low"}),
+    *(R("a forced tool", top(tool_choice=choice), "Thinking mode does not support this tool_choice",
+        route=DEEPSEEK) for choice in ("required", NAMED)),
+    R("a forced tool without thinking", top(tool_choice="required", reasoning={"effort": "none"}),
+      None, route=DEEPSEEK),
+    R("a forced tool", top(tool_choice="required"), None),
+    R("a tool's name in no form", lambda b: b["tools"][0].update(name="my.ls"), None, route=GROK),
     R("hardly any tokens", top(max_output_tokens=8), "Expected a value >= 16, but got 8",
       code="integer_below_min_value"),
     R("a tool without a name", lambda b: b["tools"][0].pop("name"), "'tools[0].name'"),
@@ -112,6 +152,12 @@ ITEMS = [
     R("one that is none", lambda b: b["input"].append("x"), "Invalid type for 'input[4]'"),
     R("of no type", add(0, type="tool_use"), "Invalid value: 'tool_use'."),
     R("an unknown key", put(0, reasoning_content="x"), "'input[0].reasoning_content'"),
+    R("an unknown key of another vendor", put(0, reasoning_content="x"), None, route=GROK),
+    R("what Codex adds to an item", both(*(put(index, internal_chat_message_metadata_passthrough={
+      "turn_id": "1"}) for index in range(4))), None),
+    R("null for what is not there", both(put(0, id=None, status=None, phase=None, type=None),
+      put(2, status=None, namespace=None, caller=None, agent=None), put(1, content=None)), None),
+    R("null for what is needed", put(2, arguments=None), "'input[2].arguments'"),
     R("role tool", put(0, role="tool"), "Invalid value: 'tool'."),
     R("text of the user in the assistant's",
       add(4, role="assistant", content=[{"type": "input_text", "text": "x"}]),
@@ -139,6 +185,19 @@ CALLS = [
     R("no call", remove(1, 2), NO_CALL),
     R("the output before its call", lambda b: b["input"].insert(1, b["input"].pop(3)), NO_CALL),
     R("two outputs", add(4, **OUTPUT), NO_CALL),
+    R("a message between call and output", add(3, role="user", content="Wait"), None),
+    R("a message between call and output", add(2, role="developer", content="Wait"),
+      "No tool output found for tool call call_1", route=DEEPSEEK, code="invalid_request_error"),
+    R("reasoning between call and output", add(2, type="reasoning", summary=[], content=[]),
+      "No tool output found for tool call call_1", route=DEEPSEEK),
+    R("a message after the output", add(3, role="developer", content="Wait"), None, route=DEEPSEEK),
+    R("two calls and then their outputs", twice, None, route=DEEPSEEK),
+    R("two calls and one output", both(twice, remove(4)), "tool call call_2", route=DEEPSEEK),
+    R("a message between two outputs", both(twice, add(4, role="user", content="Wait")),
+      "tool call call_2", route=DEEPSEEK),
+    R("no call", remove(1), "No tool call found for tool output with call_id call_1",
+      route=DEEPSEEK),
+    R("no output", remove(2), NO_OUTPUT, route=GROK),
     R("two calls of an id", both(add(4, **{**CALL, "id": "fc_2"}), add(5, **OUTPUT)), NO_CALL),
     R("no call, but an earlier response", both(remove(1, 2), top(previous_response_id="resp_1")),
       None),
@@ -156,6 +215,13 @@ REASONED = [
     R("unknown and not encrypted", both(drop(1, "encrypted_content"), put(1, id="rs_1"),
       drop(2, "id"), top(store=True)), "Item with id 'rs_1' not found.", code=404),
     R("without an id", drop(1, "id"), None),
+    R("in plain text", plain, None, route=DEEPSEEK),
+    R("in plain text", plain, None, route=GROK),
+    R("in plain text", plain, "Missing required parameter: 'input[1].id'", route=GPT),
+    R("reasoning last", lambda b: b["input"].append({"type": "reasoning", "summary": []}), None,
+      route=BEDROCK),
+    R("encrypted by another", lambda b: b["input"].insert(
+        1, {**REASONING, "encrypted_content": "gAAAA"}), "could not be verified", route=GROK),
     R("reasoning last", remove(2, 3), FOLLOWING),
     R("reasoning before the user", add(2, role="user", content="Wait"), FOLLOWING),
     R("the call without its reasoning", remove(1), REQUIRED),
