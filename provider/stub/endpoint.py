@@ -25,6 +25,8 @@ SERVED = (
     "POST /PROVIDER/v1/messages/count_tokens",
     "POST /PROVIDER/v1/responses/input_tokens",
     "POST /PROVIDER/v1beta/models/MODEL:countTokens",
+    "GET /PROVIDER/v1/models",
+    "GET /PROVIDER/v1beta/models",
     "GET /_stub/requests",
     "GET /_stub/providers",
     "POST /_stub/reset",
@@ -57,6 +59,8 @@ COUNT_ENDINGS: Mapping[str, Wire] = {
 }
 """The wire of a request for a token count, by the end of its path; Gemini has a method."""
 
+SECRET = re.compile(r"(?P<name>(?:^|&)(?:key|api[-_]?key|access_token|token)=)[^&]*", re.IGNORECASE)
+
 GENERATE = re.compile(
     r"/(?P<provider>[^/]+)/(?:.*/)?models/(?P<model>[^/].*):"
     r"(?P<method>generateContent|streamGenerateContent|countTokens)"
@@ -74,6 +78,11 @@ def path_of(target: str) -> str:
     if not target.startswith("/"):
         target = "/" + target.partition("://")[2].partition("/")[2]
     return target.partition("?")[0]
+
+
+def query_of(target: str) -> str:
+    """Return the query of a request *target*, without the question mark and without keys."""
+    return SECRET.sub(r"\g<name>***", target.partition("?")[2])
 
 
 @dataclass(frozen=True, slots=True)

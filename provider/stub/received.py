@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from .endpoint import query_of
+
 if TYPE_CHECKING:
     from ..route import Route
     from .connection import HttpRequest
@@ -23,6 +25,7 @@ class ReceivedRequest:
     Args:
         route: None: the request names no route.
         path: Without the query.
+        query: What follows the question mark; the values of secrets are masked.
         at: When it arrived, by the stub's timer, in seconds.
         body: The JSON that was sent; its text if it is not JSON.
         headers: Names in lower case; the values of secrets are masked.
@@ -38,6 +41,7 @@ class ReceivedRequest:
     at: float
     body: object
     headers: dict[str, str]
+    query: str = ""
     answered: str = ""
     closed_by_client: bool = False
     left: anyio.Event = field(default_factory=anyio.Event, repr=False, compare=False)
@@ -50,6 +54,7 @@ class ReceivedRequest:
             route=None,
             method=request.method,
             path=path,
+            query=query_of(request.target),
             at=at,
             body=_decoded(request.body or b""),
             headers={
@@ -70,6 +75,7 @@ class ReceivedRequest:
             "route": self.route,
             "method": self.method,
             "path": self.path,
+            "query": self.query,
             "at": round(self.at - started_at, 6),
             "answered": self.answered,
             "closed_by_client": self.closed_by_client,

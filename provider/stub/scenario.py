@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MAX_TIMES = 10_000
 MAX_TOKENS = 1_000_000_000
 
+ANY = "*"
+"""Every route, or every model of a provider, that is not named itself."""
+
 _KEYS = ("title", "answers", "counts")
 
 
@@ -34,13 +37,14 @@ class Scenario:
 
     Args:
         answers: For each route its answers, in the order in which they are played. The last one
-            is repeated for ever. Empty: every route answers with a short text.
+            is repeated for ever. Empty: every route answers with a short text. ``provider/*`` is
+            every other route of a provider, `ANY` every other route.
         title: What the outage is about.
         counts: How many tokens a route counts in any request. None: it does not count. A route
             that is missing here counts a token for every four bytes.
     """
 
-    answers: Mapping[Route, tuple[Answer, ...]] = field(default_factory=dict)
+    answers: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
     title: str = ""
     counts: Mapping[Route, int | None] = field(default_factory=dict)
 
@@ -75,8 +79,7 @@ class Scenario:
             )
         by_route = Table(obj["answers"], "answers")
         answers = {
-            _route(key, "answers"): _answers(value, f"answers[{key!r}]")
-            for key, value in by_route.items()
+            _routes(key): _answers(value, f"answers[{key!r}]") for key, value in by_route.items()
         }
         _check_refusals(answers)
         counts = Table(obj.get("counts", {}), "counts")
@@ -90,20 +93,22 @@ class Scenario:
         """Return the answer to request *number* on *route*, from 1; None: the route is unknown."""
         if not self.answers:
             return ModelAnswer(text=f"Hello from the stub of sidestep, in place of {route}.")
-        answers = self.answers.get(route)
-        return None if answers is None else answers[min(number, len(answers)) - 1]
+        names = (route, f"{route.provider}/{ANY}", ANY)
+        found = next((self.answers[name] for name in names if name in self.answers), None)
+        return None if found is None else found[min(number, len(found)) - 1]
 
     @property
     def providers(self) -> tuple[str, ...]:
-        """The providers of all routes, without duplicates."""
-        return tuple(dict.fromkeys(route.provider for route in self.answers))
+        """The providers of all routes, without duplicates; none for `ANY`."""
+        named = (Route(name) for name in self.answers if name != ANY)
+        return tuple(dict.fromkeys(route.provider for route in named))
 
     @property
     def refused(self) -> frozenset[str]:
         """The providers that refuse connections."""
         return frozenset(
-            route.provider
-            for route, answers in self.answers.items()
+            Route(name).provider
+            for name, answers in self.answers.items()
             if isinstance(answers[0], RefusedConnection)
         )
 
@@ -127,6 +132,11 @@ def _route(key: str, where: str) -> Route:
         return Route(key)
     except ValueError as error:
         raise ConfigError(f"{where}[{key!r}]: {error}") from error
+
+
+def _routes(key: str) -> str:
+    """Return *key* if it is `ANY` or names a route or all routes of a provider."""
+    return ANY if key == ANY else _route(key, "answers")
 
 
 def _tokens(counts: Table, key: str) -> int | None:
@@ -156,14 +166,18 @@ def _repeated(value: object, where: str) -> tuple[Answer, ...]:
     return (answer,) * times
 
 
-def _check_refusals(answers: Mapping[Route, tuple[Answer, ...]]) -> None:
-    """Raise ConfigError if a provider both refuses connections and answers."""
-    refused: dict[str, Route] = {}
-    answering: dict[str, Route] = {}
-    for route, played in answers.items():
+def _check_refusals(answers: Mapping[str, tuple[Answer, ...]]) -> None:
+    """Raise ConfigError if a provider both refuses connections and answers, or if all refuse."""
+    refused: dict[str, str] = {}
+    answering: dict[str, str] = {}
+    for name, played in answers.items():
         for answer in played:
-            kind = refused if isinstance(answer, RefusedConnection) else answering
-            kind.setdefault(route.provider, route)
+            is_refused = isinstance(answer, RefusedConnection)
+            if name == ANY and is_refused:
+                raise ConfigError(f"answers[{ANY!r}] refuses the connection: name the provider")
+            if name != ANY:
+                kind = refused if is_refused else answering
+                kind.setdefault(Route(name).provider, name)
     for provider, route in refused.items():
         if provider in answering:
             raise ConfigError(

@@ -11,10 +11,12 @@ from urllib.parse import quote
 
 import anyio
 
+from ..route import Route
 from .connection import Connection, PlannedReply
 from .endpoint import KNOWN, SERVED, Endpoint, path_of, place_of
+from .model_list import ModelQuestion
 from .received import ReceivedRequest
-from .scenario import Scenario
+from .scenario import ANY, Scenario
 from .script import Script, complaint_script, error_script, json_script, script_of
 from .strict.judge import complaint
 from .tcp_socket import Socket, accept, bind, url_host
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from ..route import Route
     from ..wire_name import Wire
     from .connection import HttpRequest
     from .wire.base import StubRequest
@@ -51,6 +52,7 @@ class Stub:
     Attributes:
         requests: The requests for an answer, in order of arrival.
         counts: The requests for a token count, in order of arrival.
+        asides: The requests for a list of models or for another protocol, in order of arrival.
 
     Raises:
         ConfigError: On entering: the port is taken.
@@ -68,6 +70,7 @@ class Stub:
         self.scenario = Scenario() if scenario is None else scenario
         self.requests: list[ReceivedRequest] = []
         self.counts: list[ReceivedRequest] = []
+        self.asides: list[ReceivedRequest] = []
         self._host = host
         self._address = host
         self._port = port
@@ -127,7 +130,10 @@ class Stub:
 
     def providers(self) -> dict[str, dict[str, str | None]]:
         """Return a value for ``SIDESTEP_PROVIDERS`` that leads an agent here; it needs no key."""
-        return {name: self._provider(name) for name in self.scenario.providers or KNOWN}
+        named = self.scenario.providers
+        is_open = not named or ANY in self.scenario.answers
+        names = dict.fromkeys((*named, *KNOWN) if is_open else named)
+        return {name: self._provider(name) for name in names}
 
     async def wait_for(self, count: int) -> ReceivedRequest:
         """Wait for request number *count*, counted from 1, and return it."""
@@ -140,6 +146,7 @@ class Stub:
         self._request_counts.clear()
         self.requests.clear()
         self.counts.clear()
+        self.asides.clear()
 
     async def _bind(self, port: int) -> socket.socket:
         sock = await bind(self._host, port)
@@ -166,6 +173,11 @@ class Stub:
             return PlannedReply(page, lambda _has_left: None)
         received = ReceivedRequest.of(http, path=path, at=self._timer())
         endpoint = Endpoint.at(path)
+        aside = self._aside(http, path, endpoint)
+        if aside is not None:
+            self.asides.append(received)
+            received.answered = aside.word
+            return PlannedReply(aside, received.end)
         is_count = endpoint is not None and endpoint.is_count
         (self.counts if is_count else self.requests).append(received)
         script = self._script(http, received, endpoint)
@@ -177,7 +189,8 @@ class Stub:
     def _stub_page(self, method: str, path: str) -> Script | None:
         match method, path:
             case "GET", "/_stub/requests":
-                received = sorted([*self.requests, *self.counts], key=lambda each: each.at)
+                every = [*self.requests, *self.counts, *self.asides]
+                received = sorted(every, key=lambda each: each.at)
                 came = [each.as_json(started_at=self._started_at) for each in received]
                 return json_script("requests", came)
             case "GET", "/_stub/providers":
@@ -187,6 +200,22 @@ class Stub:
                 return json_script("reset", {"reset": True})
             case _:
                 return None
+
+    def _aside(self, http: HttpRequest, path: str, endpoint: Endpoint | None) -> Script | None:
+        """Return the response to a request for models or for another protocol; else None.
+
+        Codex asks for a WebSocket first, and falls back at once after a 426.
+        """
+        if http.method != "GET":
+            return None
+        if endpoint is not None and "upgrade" in http.headers:
+            return _not_served(426, f"{path!r} is served over plain HTTP only")
+        question = ModelQuestion.of(path, http.headers)
+        if question is None:
+            return None
+        named = (Route(name) for name in self.scenario.answers if name != ANY)
+        models = (each.model for each in named if each.provider == question.provider)
+        return question.script(name for name in models if name != ANY)
 
     def _script(
         self, http: HttpRequest, received: ReceivedRequest, endpoint: Endpoint | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from ...conversation import Reasoning, Text, ToolCall
+from ...conversation import ModelPart, Reasoning, Text, ToolCall
 from ..vendor_error import to_json
 from .base import (
     CREATED,
@@ -33,10 +33,15 @@ NATIVE_STOP = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_toke
 """The word of the model behind OpenRouter for each ``finish_reason``."""
 
 THINKING = {"openrouter": "reasoning", "groq": "reasoning", "cerebras": "reasoning"}
-"""The field for thinking of the providers that do not call it ``reasoning_content``.
+"""The field for thinking of the vendors that do not call it ``reasoning_content``.
 
-Mistral has no field; it puts thinking into the list of contents.
+Mistral has no field; it puts thinking into the list of contents. OpenAI hides it.
 """
+BESIDE: Mapping[str, Mapping[str, object]] = {
+    "openai": {"refusal": None, "annotations": []},
+    "openrouter": {"refusal": None},
+}
+"""What else a vendor puts into every message. Groq refuses a ``refusal`` that comes back."""
 
 
 def stream(answer: ModelAnswer, request: StubRequest) -> StreamedAnswer:
@@ -46,9 +51,10 @@ def stream(answer: ModelAnswer, request: StubRequest) -> StreamedAnswer:
 
 def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
     """Return *answer* as one completion."""
-    message: dict[str, object] = {"role": "assistant", "content": None, "refusal": None}
+    message: dict[str, object] = {"role": "assistant", "content": None}
+    message |= BESIDE.get(request.vendor, {})
     calls = []
-    for part in parts_of(answer, request):
+    for part in _parts(answer, request):
         match part:
             case Text():
                 message["content"] = _whole_text(part.text, message["content"])
@@ -76,6 +82,14 @@ def error_frames(
         return (_data({"error": error}), DONE)
     choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
     return (_data({**_head(request), "error": error, "choices": [choice]}), DONE)
+
+
+def _parts(answer: ModelAnswer, request: StubRequest) -> list[ModelPart]:
+    """Return the parts of *answer*, without thinking if the vendor hides it."""
+    parts = parts_of(answer, request)
+    if request.vendor != "openai":
+        return parts
+    return [part for part in parts if not isinstance(part, Reasoning)]
 
 
 def _is_openrouter(request: StubRequest) -> bool:
@@ -110,7 +124,7 @@ def _chunk(delta: Mapping[str, object], request: StubRequest, *, is_output: bool
 def _frames(answer: ModelAnswer, request: StubRequest) -> Iterator[Frame]:
     yield _chunk({"role": "assistant", "content": ""}, request)
     calls = 0
-    for part in parts_of(answer, request):
+    for part in _parts(answer, request):
         match part:
             case Text():
                 for piece in pieces_of(part.text, answer.chunk):
@@ -150,10 +164,10 @@ def _detail(**fields: str | None) -> dict[str, object]:
 
 def _thinking(text: str, request: StubRequest, *, is_last: bool = True) -> dict[str, object]:
     """Return the fields of a message or a delta that carry thinking, as the provider has them."""
-    if request.route.provider == "mistral":
+    if request.vendor == "mistral":
         thought = {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
         return {"content": [{**thought, "closed": True} if is_last else thought]}
-    field = THINKING.get(request.route.provider)
+    field = THINKING.get(request.vendor)
     if field is None:
         return {"content": None, "reasoning_content": text}
     details = {"reasoning_details": [_detail(text=text)]} if _is_openrouter(request) else {}
@@ -204,5 +218,6 @@ def _usage(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
         "completion_tokens": usage.output,
         "total_tokens": usage.prompt + usage.output,
         "prompt_tokens_details": {"cached_tokens": usage.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
     }
     return {**counts, "cost": 0, "is_byok": False} if _is_openrouter(request) else counts

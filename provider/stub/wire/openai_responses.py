@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, assert_never
 
 from ...conversation import ModelPart, Reasoning, Text, ToolCall
+from ...json_value import listed, mapping
 from .base import (
     CREATED,
     Frame,
@@ -27,6 +28,35 @@ if TYPE_CHECKING:
     from ..answer import ModelAnswer
 
 COMPLETED = "completed"
+
+ECHOED: Mapping[str, object] = {
+    "background": False,
+    "frequency_penalty": 0.0,
+    "instructions": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "presence_penalty": 0.0,
+    "previous_response_id": None,
+    "prompt_cache_key": None,
+    "prompt_cache_retention": None,
+    "reasoning": {},
+    "safety_identifier": None,
+    "service_tier": "default",
+    "store": True,
+    "temperature": 1.0,
+    "text": {},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_logprobs": 0,
+    "top_p": 1.0,
+    "truncation": "disabled",
+    "user": None,
+}
+"""The parameters that a response repeats, each with its default."""
+
+TEXT = {"format": {"type": "text"}, "verbosity": "medium"}
 
 EMPTY: Mapping[str, object] = {"summary": [], "content": [], "arguments": ""}
 """The fields that are still empty when an item is announced."""
@@ -79,18 +109,36 @@ def error_frames(error: Mapping[str, object], request: StubRequest, sent: int) -
 
 
 def _response(status: str, request: StubRequest) -> dict[str, object]:
+    """Return the envelope of a response; it repeats what the request asks for.
+
+    Source: the types of the openai package 3.57 and of openresponses-types 2.4.
+    """
+    given = {key: request.body[key] for key in ECHOED if request.body.get(key) is not None}
     return {
         "id": request.id("resp_"),
         "object": "response",
         "created_at": CREATED,
+        "completed_at": CREATED if status == COMPLETED else None,
         "status": status,
         "error": None,
         "incomplete_details": None,
         "model": request.route.model,
         "output": [],
         "usage": None,
-        "store": request.body.get("store") is not False,
+        **ECHOED,
+        **given,
+        "reasoning": {"effort": None, "summary": None, **mapping(given.get("reasoning"))},
+        "text": {**TEXT, **mapping(given.get("text"))},
+        "tools": [_tool(each) for each in listed(given.get("tools"))],
     }
+
+
+def _tool(tool: object) -> object:
+    """Return *tool* as the API repeats it: a function with all its fields."""
+    fields = mapping(tool)
+    if fields.get("type") != "function":
+        return tool
+    return {"description": None, "parameters": None, "strict": True, **fields}
 
 
 def _opening(request: StubRequest) -> Iterator[_Event]:
@@ -176,13 +224,14 @@ def _text_events(
     stem: str, at: Mapping[str, object], name: str, text: str, size: int
 ) -> Iterator[_Event]:
     """Return events with *text* in pieces, and a last one with all of it under *name*."""
+    more: dict[str, object] = {"logprobs": []} if stem == "output_text" else {}
     for piece in pieces_of(text, size):
-        yield _Event(f"{stem}.delta", {**at, "delta": piece}, is_output=True)
-    yield _Event(f"{stem}.done", {**at, name: text})
+        yield _Event(f"{stem}.delta", {**at, "delta": piece, **more}, is_output=True)
+    yield _Event(f"{stem}.done", {**at, name: text, **more})
 
 
 def _output_text(text: str) -> dict[str, object]:
-    return {"type": "output_text", "annotations": [], "text": text}
+    return {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
 
 
 def _summary_text(text: str) -> dict[str, object]:

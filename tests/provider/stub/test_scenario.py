@@ -267,3 +267,52 @@ def test_every_capture_can_be_played() -> None:
 
     assert captures
     assert all(200 <= capture.status < 600 for capture in captures)
+
+
+WANTED = [
+    pytest.param("gemini/a", "named", id="a named route"),
+    pytest.param("gemini/b", "its provider's", id="another of the provider"),
+    pytest.param("gemini/b/c", "its provider's", id="a name with a slash"),
+    pytest.param("groq/a", "any", id="another provider"),
+]
+
+
+@pytest.mark.parametrize(("route", "text"), WANTED)
+def test_the_answers_of_the_nearest_name_are_played(route: str, text: str) -> None:
+    names = {"*": "any", "gemini/*": "its provider's", "gemini/a": "named"}
+    answers = {name: [{"status": 503}, {"text": text}] for name, text in names.items()}
+    scenario = Scenario.parse({"answers": answers})
+
+    played = [scenario.answer(Route(route), number) for number in (1, 2, 3)]
+
+    assert isinstance(played[0], StatusAnswer)
+    assert played[1:] == [ModelAnswer(text=text)] * 2
+
+
+def test_a_provider_s_other_routes_are_not_those_of_another() -> None:
+    scenario = Scenario.parse({"answers": {"gemini/*": {"text": "a"}}})
+
+    assert scenario.answer(Route("groq/x"), 1) is None
+    assert scenario.providers == ("gemini",)
+
+
+REFUSING = [
+    pytest.param({"*": {"refuse": True}}, "name the provider", id="any route"),
+    pytest.param({"groq/*": {"refuse": True}, "groq/x": {"text": "a"}}, "refuses the connection",
+                 id="all of a provider but one"),
+    pytest.param({"*/x": {"text": "a"}, "**": {"text": "a"}}, "a route is written", id="two stars"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answers", "says"), REFUSING)
+def test_a_name_for_many_routes_is_checked_as_one_for_one(
+    answers: dict[str, object], says: str
+) -> None:
+    with pytest.raises(ConfigError, match=says):
+        Scenario.parse({"answers": answers})
+
+
+def test_all_routes_of_a_provider_may_refuse() -> None:
+    scenario = Scenario.parse({"answers": {"groq/*": {"refuse": True}, "*": {"text": "a"}}})
+
+    assert scenario.refused == {"groq"}

@@ -127,6 +127,7 @@ async def test_the_stub_lists_what_came_without_its_secrets() -> None:
         "route": ANTHROPIC,
         "method": "POST",
         "path": "/anthropic/v1/messages",
+        "query": "",
         "at": 2.5,
         "answered": "503",
         "closed_by_client": False,
@@ -250,3 +251,93 @@ async def test_the_stub_sees_a_client_leave_on_trio() -> None:
             await received.left.wait()
 
     assert received.closed_by_client
+
+
+@pytest.mark.asyncio
+async def test_the_stub_lists_the_query_of_a_request_without_its_keys() -> None:
+    async with Stub() as stub, client(stub) as http:
+        path = "/gemini/v1beta/models/g:streamGenerateContent?alt=sse&key=AIza-secret&x=1"
+        await http.post(path, json={"contents": [{"parts": [{"text": "hi"}]}]})
+        listed = await http.get("/_stub/requests")
+
+    (came,) = listed.json()
+    assert came["path"] == "/gemini/v1beta/models/g:streamGenerateContent"
+    assert came["query"] == "alt=sse&key=***&x=1"
+    assert "secret" not in listed.text
+
+
+UPGRADE = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+
+
+@pytest.mark.asyncio
+async def test_a_websocket_is_refused_with_426_and_the_same_client_goes_on_over_http() -> None:
+    """Source: fault T10. Codex falls back at once after a 426, and after seven tries else."""
+    async with playing(text="hi") as stub, client(stub) as http:
+        refused = await http.get("/openai/v1/responses", headers=UPGRADE)
+        plain = await http.get("/openai/v1/responses")
+        answered = await http.send(request(http, RESPONSES))
+
+    assert (refused.status_code, plain.status_code, answered.status_code) == (426, 405, 200)
+    assert [each.path for each in stub.asides] == ["/openai/v1/responses"]
+    assert stub.requests[-1].answered == "text"
+
+
+NAMED = {
+    "anthropic/claude-x": {"text": "a"},
+    "openai/gpt-x": {"text": "b"},
+    "openai/*": {"text": "c"},
+    "openrouter/z-ai/glm": {"text": "d"},
+    "gemini/gemini-x": {"text": "e"},
+    "*": {"text": "f"},
+}
+
+MODELS = [
+    pytest.param("/anthropic/v1/models", {}, "data", "id", ["claude-x"], id="anthropic"),
+    pytest.param("/openai/v1/models", {}, "data", "id", ["gpt-x"], id="openai"),
+    pytest.param("/openrouter/api/v1/models", {}, "data", "id", ["z-ai/glm"], id="openrouter"),
+    pytest.param("/gemini/v1beta/models?pageSize=50", {}, "models", "name", ["models/gemini-x"],
+                 id="gemini"),
+    pytest.param("/groq/openai/v1/models", {}, "data", "id", [], id="no model is named"),
+]  # fmt: skip
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("path", "headers", "held", "key", "names"), MODELS)
+async def test_models_are_listed_in_the_form_of_each_wire(
+    path: str, headers: dict[str, str], held: str, key: str, names: list[str]
+) -> None:
+    async with Stub(Scenario.parse({"answers": NAMED})) as stub, client(stub) as http:
+        response = await http.get(path, headers=headers)
+        listed = await http.get("/_stub/requests")
+
+    assert response.status_code == 200
+    assert [each[key] for each in response.json()[held]] == names
+    assert stub.requests == []
+    assert [each["answered"] for each in listed.json()] == ["models"]
+
+
+ONE_MODEL = [
+    pytest.param("/anthropic/v1/models/claude-y", {"type": "model", "id": "claude-y"}, id="claude"),
+    pytest.param("/openai/v1/models/gpt-y", {"object": "model", "id": "gpt-y"}, id="openai"),
+    pytest.param("/openrouter/api/v1/models/z-ai/glm", {"object": "model", "id": "z-ai/glm"},
+                 id="a name with a slash"),
+    pytest.param("/gemini/v1beta/models/gemini-y", {"name": "models/gemini-y"}, id="gemini"),
+]  # fmt: skip
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("path", "fields"), ONE_MODEL)
+async def test_one_model_is_described_in_the_form_of_its_wire(
+    path: str, fields: dict[str, str]
+) -> None:
+    async with Stub() as stub, client(stub) as http:
+        response = await http.get(path)
+
+    assert response.json().items() >= fields.items()
+
+
+@pytest.mark.asyncio
+async def test_a_scenario_for_any_route_lists_every_provider_beside_those_that_it_names() -> None:
+    answers = {"acme/m": {"text": "a"}, "*": {"text": "b"}}
+    async with Stub(Scenario.parse({"answers": answers})) as stub:
+        assert {"acme", *catalog()} == stub.providers().keys()

@@ -145,12 +145,12 @@ def thinks_as_the_model_does(request: AnthropicRequest) -> Complaint | None:
 @first_party
 def has_no_unknown_thinking_key(request: AnthropicRequest) -> Complaint | None:
     thinking = mapping(request.body.get("thinking"))
-    allowed = {"type"} if request.thinking == "disabled" else {"type", "display"}
+    known = {"type"} if request.thinking == "disabled" else {"type", "display"}
     if request.thinking == "enabled":
-        allowed.add("budget_tokens")
+        known.add("budget_tokens")
     if request.is_thinking and request.facts.binds_prefix:
-        allowed.add("block_binding")
-    extra = sorted(thinking.keys() - allowed)
+        known.add("block_binding")
+    extra = sorted(thinking.keys() - known)
     return bad(f"thinking.{request.thinking}.{extra[0]}: {EXTRA}") if extra else None
 
 
@@ -182,7 +182,7 @@ def forces_no_tool_where_it_thinks(request: AnthropicRequest) -> Complaint | Non
         return None
     if not request.facts.takes_forced_tools:
         return bad("tool_choice forces tool use is not compatible with this model.")
-    if request.is_thinking:
+    if request.thinking == "enabled":
         return bad("Thinking may not be enabled when tool_choice forces tool use.")
     return None
 
@@ -206,15 +206,15 @@ def asks_for_a_known_effort(request: AnthropicRequest) -> Complaint | None:
 
 @first_party
 def samples_only_where_taken(request: AnthropicRequest) -> Complaint | None:
-    names = [name for name in SAMPLING if request.body.get(name) is not None]
-    if names and request.facts.sampling == "none":
-        return bad(f"`{names[0]}` is deprecated for this model.")
-    if request.facts.sampling == "one" and {"temperature", "top_p"}.issubset(names):
+    given = [name for name in SAMPLING if request.body.get(name) is not None]
+    if given and request.facts.sampling == "none":
+        return bad(f"`{given[0]}` is deprecated for this model.")
+    if request.facts.sampling == "one" and {"temperature", "top_p"}.issubset(given):
         return bad(
             "`temperature` and `top_p` cannot both be specified for this model. Please use only "
             "one."
         )
-    wrong = (_wrong_sampling(name, request.body[name], request.is_thinking) for name in names)
+    wrong = (_wrong_sampling(name, request.body[name], request.is_thinking) for name in given)
     return next((found for found in wrong if found is not None), None)
 
 

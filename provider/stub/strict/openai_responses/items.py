@@ -119,7 +119,7 @@ def has_messages_in_form(request: ResponsesRequest) -> Complaint | None:
             return _not_among(f"{where}.role", item["role"], ROLES)
         if not isinstance(content, str | list):
             return wrong_kind(f"{where}.content", "one of a string or array of objects", content)
-        taken = OUTPUT_PARTS if item["role"] == "assistant" else INPUT_PARTS
+        taken: tuple[str, ...] = OUTPUT_PARTS if item["role"] == "assistant" else INPUT_PARTS
         taken = taken if request.is_openai else (*OUTPUT_PARTS, *INPUT_PARTS)
         for place, part in enumerate(listed(content)):
             if mapping(part).get("type") not in taken:
