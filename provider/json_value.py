@@ -75,19 +75,6 @@ def write_body(body: Mapping[str, object]) -> bytes:
     return whole.getvalue()
 
 
-def read_arguments(text: str) -> dict[str, Any] | None:
-    """Return the arguments of a call; None: *text* is not a JSON object. Empty text means none."""
-    if not text or text.isspace():
-        return {}
-    try:
-        value = read_json(text)
-    except ValueError:
-        return None
-    if value is None:
-        return {}
-    return value if isinstance(value, dict) else None
-
-
 def mapping(value: object) -> Mapping[str, Any]:
     """Return *value* if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..handover.cured_target import cured
 from ..handover.handover import hand_over
 from ..handover.target_facts import target_of
-from ..json_value import write_body
+from ..json_value import integer, mapping, write_body
 from ..wire.registry import encoder_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..handover.note import Note
     from ..route import Route
 
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+
 
 @dataclass(slots=True, kw_only=True)
 class RenderedRequest:
@@ -30,6 +32,7 @@ class RenderedRequest:
         content: The body.
         renamed: Names of tools that differ at the provider: its name to the agent's own.
         notes: The differences from the conversation, with reasons.
+        max_output_tokens: The longest answer that the body allows; None: the provider decides.
     """
 
     provider: Provider
@@ -38,6 +41,7 @@ class RenderedRequest:
     content: bytes
     renamed: Mapping[str, str]
     notes: Sequence[Note]
+    max_output_tokens: int | None = None
 
 
 def body_of(
@@ -57,7 +61,15 @@ def body_of(
         content=write_body(body),
         renamed=renamed,
         notes=notes,
+        max_output_tokens=_max_output_tokens(body),
     )
+
+
+def _max_output_tokens(body: Mapping[str, Any]) -> int | None:
+    """Return the longest answer that *body* allows, whatever its wire; None: it sets no limit."""
+    settings = {**body, **mapping(body.get("generationConfig"))}
+    limits = (integer(settings.get(name)) for name in _LIMITS)
+    return next((limit for limit in limits if limit is not None), None)
 
 
 def render(

@@ -59,6 +59,7 @@ class Reply:
         self._wall_clock = wall_clock
         self._stream = Stream(provider, self._errors)
         self._decoder = self._stream.decoder
+        self._decoder.max_output_tokens = rendering.max_output_tokens
         self._body: Body | None = None
         self._deltas: AsyncGenerator[Delta, None] | None = None
         # One scope for the whole reply, because a scope for every event costs more than the event.

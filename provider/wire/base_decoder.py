@@ -8,8 +8,10 @@ from pydantic_core import from_json
 
 from ..classify.fact_lookup import kind_of_stop
 from ..conversation import Usage
+from ..failure import FailureKind
 from ..json_value import read_json
 from . import stream_error
+from .stop_word import is_malformed_call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from ..catalog.provider import Provider
     from ..delta import Delta
     from ..error import ProviderError
-    from ..failure import FailureKind
     from ..wire_name import Wire
 
 
@@ -31,6 +32,7 @@ class BaseDecoder:
         self.request_id: str | None = None
         self.usage = Usage()
         self.is_done = False
+        self.max_output_tokens: int | None = None
         self.silent_output = 0
         self.stop_count = 0
         self._provider = provider
@@ -40,6 +42,16 @@ class BaseDecoder:
     def stop(self) -> str | None:
         """Why the model stopped, in the provider's own word; None: it has not stopped yet."""
         return self._stop
+
+    @property
+    def has_reached_limit(self) -> bool:
+        """True if the answer has exactly as many tokens as the request allows.
+
+        Some servers, such as vLLM, report a call that was cut so as a finished one.
+
+        Source: github.com/vllm-project/vllm/issues/53269 and /issues/58228.
+        """
+        return self.max_output_tokens is not None and self.usage.output == self.max_output_tokens
 
     def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
         """Return the deltas of one event.
@@ -96,4 +108,6 @@ class BaseDecoder:
 
     def _failure_of(self, stop: str | None) -> FailureKind | None:
         """Return the failure that the stop reason *stop* means; None: it means none."""
+        if is_malformed_call(stop):
+            return FailureKind.TOOL_CALL_MALFORMED
         return kind_of_stop(stop, provider=self._provider, wire=self.wire)

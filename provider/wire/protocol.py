@@ -22,6 +22,8 @@ class Decoder(Protocol):
     request_id: str | None
     """The provider's id of the answer; None: the stream does not name it."""
     usage: Usage
+    max_output_tokens: int | None
+    """The longest answer that the request allows, to be set by who sends it; None: unknown."""
     is_done: bool
     """True once nothing more can come."""
     silent_output: int

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...classify.classify import has_error_object
 from ...conversation import Part, Reasoning, Text, ToolCall
 from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from ...json_value import mapping, read_arguments, string
+from ...json_value import mapping, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
+from ..call_arguments import read_arguments
 from ..event_template import EventTemplate
 from ..protocol import new_call_id
 from ..seen_calls import SeenCalls
+from ..stop_word import CUT, is_cut
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,8 +32,8 @@ _DELTAS: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
     "text": TextDelta,
     "thinking": ReasoningDelta,
 }
-_CUT = frozenset({"max_tokens", "pause_turn"})
-"""The stop reasons of a cut answer, in which a call may lack its arguments."""
+_PAUSED = "pause_turn"
+"""The stop reason of an answer that pauses, in which a call may lack its arguments."""
 
 
 @dataclass(slots=True)
@@ -84,7 +86,9 @@ class _Block:
             return _NOTHING
         text = "".join(self.pieces)
         if text and not text.isspace():
-            self.input = read_arguments(text)
+            arguments = read_arguments(text)
+            if arguments != {} or self.input is None:
+                self.input = arguments
         elif is_over and self.input is None:
             self.input = {}
         if self.input is None:
@@ -147,7 +151,7 @@ class AnthropicDecoder(BaseDecoder):
         if kind is not None:
             raise stream_error.failed_stop(kind, self._stop or "", self._detail)
         calls = [block for block in self._order if block.kind == "tool_use"]
-        is_over = self._stop not in _CUT
+        is_over = self._stop != _PAUSED and not self._is_cut(calls)
         deltas = [delta for call in calls for delta in self._close(call, is_over=is_over)]
         if is_over:
             for call in calls:
@@ -156,6 +160,17 @@ class AnthropicDecoder(BaseDecoder):
             if not any(isinstance(part, Text | ToolCall) for part in self.parts):
                 raise stream_error.empty_answer(self._stop)
         return deltas
+
+    def _is_cut(self, calls: Sequence[_Block]) -> bool:
+        """True if the answer was cut; a last call without arguments is then dropped."""
+        is_open = bool(calls) and calls[-1] is self._order[-1] and not calls[-1].input
+        if is_open and self.has_reached_limit and not is_cut(self._stop):
+            self._stop = CUT
+        if not is_cut(self._stop):
+            return False
+        if is_open:
+            calls[-1].input = None
+        return True
 
     def _take_done(self) -> None:
         """Ignore ``[DONE]``: the terminal marker is ``message_stop``; some facades send both."""

@@ -14,11 +14,13 @@ from ...classify.classify import has_error_object
 from ...conversation import Part, Reasoning, Text, ToolCall, Usage
 from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ...failure import FailureKind
-from ...json_value import integer, mapping, read_arguments, string
+from ...json_value import integer, mapping, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
+from ..call_arguments import read_arguments
 from ..protocol import new_call_id
 from ..seen_calls import SeenCalls
+from ..stop_word import is_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
-_MAX_TOKENS = "MAX_TOKENS"
 _UNSPECIFIED = frozenset({"", "FINISH_REASON_UNSPECIFIED", "BLOCK_REASON_UNSPECIFIED"})
 
 
@@ -108,7 +109,11 @@ class GeminiDecoder(BaseDecoder):
         kind = self._failure_of(self._stop)
         if kind is not None:
             raise stream_error.failed_stop(kind, self._stop, self._detail)
-        if self._stop != _MAX_TOKENS:
+        if is_cut(self._stop):
+            last = self._order[-1] if self._order else None
+            if isinstance(last, _Call) and not last.input:
+                self._order.pop()  # the cut may have taken its arguments
+        else:
             if self._unread:
                 raise stream_error.malformed_call(self._unread[0])
             if not any(isinstance(entry, _Call) or _is_text(entry) for entry in self._order):

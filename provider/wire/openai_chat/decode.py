@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...catalog.vendor import VENDORS, vendor_of
 from ...classify.classify import has_error_object
+from ...classify.fact_lookup import kind_of_stop
 from ...conversation import Part, Reasoning, Text, Usage
 from ...delta import Delta, ReasoningDelta, TextDelta
 from ...failure import FailureKind
@@ -18,6 +19,7 @@ from ...json_value import integer, mapping, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..event_template import EventTemplate
+from ..stop_word import CUT, is_cut, is_malformed_call, native_words, plain_word
 from .reasoning_details import ReasoningDetails
 from .think_tag import ThinkTag
 from .tool_calls import CallAssembler
@@ -33,8 +35,6 @@ _WITH_THINK_TAG = frozenset({"minimax"})
 """The vendors of models that think inside the content, in a tag at its start."""
 _OTHER_FIELD = "reasoning"
 _REASONING_FIELDS = (_OTHER_FIELD, "reasoning_content")
-_CUT_STOPS = frozenset({"length", "max_tokens", "model_length", "MAX_TOKENS"})
-"""The stop reasons of a cut answer, in which a call may lack its arguments."""
 
 
 class ChatDecoder(BaseDecoder):
@@ -134,11 +134,13 @@ class ChatDecoder(BaseDecoder):
             raise stream_error.failed_stop(kind, self._stop)
         if self._refusal:
             raise stream_error.failed_stop(FailureKind.REFUSAL, "refusal", "".join(self._refusal))
-        is_cut = self._stop in _CUT_STOPS
-        if not (is_clean or is_cut) and self._calls.lacks_arguments:
+        if self.has_reached_limit and self._calls.looks_cut and not is_cut(self._stop):
+            self._stop = CUT
+        was_cut = is_cut(self._stop)
+        if not (is_clean or was_cut) and self._calls.lacks_arguments:
             raise stream_error.truncated()  # the stop reason may have come too early
-        deltas = list(self._calls.end(is_cut=is_cut))
-        if not is_cut:
+        deltas = list(self._calls.end(is_cut=was_cut))
+        if not was_cut:
             for call in self._calls.calls:
                 if call.input is None:
                     raise stream_error.malformed_call(call.name)
@@ -161,19 +163,39 @@ class ChatDecoder(BaseDecoder):
             self._refuse(delta.get("refusal"))
         finish = choice.get("finish_reason")
         if finish and isinstance(finish, str):
-            self._take_stop(finish)
-            deltas += self._calls.close()
+            self._take_stop(finish, choice)
+            deltas += self._calls.close(is_cut=is_cut(self._stop))
         if self._stop is not None and self._tag is not None:
             deltas += [self._keep(held) for held in self._tag.end()]
             self._tag = None
         return deltas
 
-    def _take_stop(self, finish: str) -> None:
-        """Keep the stop reason: the last one, unless an earlier one means failure."""
+    def _take_stop(self, finish: str, choice: Mapping[str, Any]) -> None:
+        """Keep the stop reason: the last one, unless an earlier one means failure or a cut.
+
+        A gateway may say that the model called a tool, although the provider behind it cut the
+        call, or could not read it.
+        """
         self.stop_count += 1
-        failed = self._failure_of(self._stop)
-        if failed is None:
-            self._stop = finish
+        if self._failure_of(self._stop) is not None or is_cut(self._stop):
+            return
+        self._stop = finish
+        if is_cut(finish) or self._failure_of(finish) is not None:
+            return
+        native = [word for word in native_words(choice) if word]
+        malformed = next((word for word in native if is_malformed_call(word)), None)
+        if malformed is not None:
+            self._stop = malformed
+        elif any(map(is_cut, native)):
+            self._stop = CUT
+
+    def _failure_of(self, stop: str | None) -> FailureKind | None:
+        """Return the failure that *stop* means, also if it is a word of Gemini behind a title."""
+        kind = BaseDecoder._failure_of(self, stop)
+        word = plain_word(stop or "")
+        if kind is not None or word in ("", stop):
+            return kind
+        return kind_of_stop(word, provider="gemini", wire="gemini")
 
     def _refuse(self, text: object) -> None:
         if text and isinstance(text, str):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...conversation import ToolCall
 from ...delta import Delta, ToolCallEnded, ToolCallStarted
-from ...json_value import mapping, read_arguments, string, write_json
+from ...json_value import mapping, string, write_json
+from ..call_arguments import read_objects
 from ..protocol import new_call_id
 from ..seen_calls import SeenCalls
 
@@ -28,9 +29,9 @@ class Call:
     @property
     def is_complete(self) -> bool:
         """True if the arguments are a whole JSON object, so that no more of them can follow."""
-        if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+        if not self.pieces or not self.pieces[-1].rstrip().endswith(("}", '"')):
             return False
-        return read_arguments("".join(self.pieces)) is not None
+        return read_objects("".join(self.pieces)) is not None
 
     @property
     def has_no_arguments(self) -> bool:
@@ -46,7 +47,8 @@ class CallAssembler:
 
     Some servers number every call 0. Another name therefore starts another call, and so does the
     same name after whole arguments, unless the id is the same too. Some servers change the id
-    within a call, and repeat its name.
+    within a call, and repeat its name. Some put the arguments of several calls of one tool into
+    one: they become several calls.
 
     Source: captures compat_stream_tools_without_index; for Gemini's signatures,
     ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-30.
@@ -79,10 +81,15 @@ class CallAssembler:
         elif id_ and not call.id:
             call.id = id_
 
-    def close(self) -> Iterator[Delta]:
-        """Yield the end of each call with whole arguments; only once if a server sends it twice."""
+    def close(self, *, is_cut: bool) -> Iterator[Delta]:
+        """Yield the end of each call with whole arguments; only once if a server sends it twice.
+
+        Args:
+            is_cut: See `end`.
+        """
         for call in list(self.calls):
-            if call.input is None and call.name and call.is_complete:
+            is_open = call.input is None and bool(call.name) and call.is_complete
+            if is_open and not (is_cut and self._may_lack_arguments(call)):
                 yield from self._close(call)
 
     def end(self, *, is_cut: bool) -> Iterator[Delta]:
@@ -90,20 +97,43 @@ class CallAssembler:
 
         Args:
             is_cut: The answer lacks its end, so that a call without arguments may have some that
-                did not come.
+                did not come. Some servers write ``{}`` in their place.
         """
         for call in list(self.calls):
-            if call.input is None and call.name and not (is_cut and call.has_no_arguments):
+            if is_cut and self._may_lack_arguments(call):
+                call.input = None
+            elif call.input is None and call.name:
                 yield from self._close(call)
 
+    def _may_lack_arguments(self, call: Call) -> bool:
+        """True if a cut took the arguments of *call*: it has none, or it is the last one, empty."""
+        if call.has_no_arguments:
+            return True
+        return call is self.calls[-1] and read_objects("".join(call.pieces)) == [{}]
+
+    @property
+    def looks_cut(self) -> bool:
+        """True if the last call has no arguments, or none that can be read."""
+        if not self.calls:
+            return False
+        last = self.calls[-1]
+        return last.has_no_arguments or read_objects("".join(last.pieces)) in (None, [{}])
+
     def _close(self, call: Call) -> Iterator[Delta]:
-        call.input = read_arguments("".join(call.pieces))
-        if call.input is None:
+        """Yield the end of *call*, and the calls of the same tool that came in its place."""
+        objects = read_objects("".join(call.pieces))
+        if objects is None:
             return
+        call.input, *further = objects
         if self._seen.is_repeat(call.id, call.name, call.input):
             self.calls = [other for other in self.calls if other is not call]
         else:
             yield ToolCallEnded(call.id, call.name, call.input)
+        for arguments in further:
+            beside = Call(new_call_id(), call.name, input=arguments)
+            self.calls.append(beside)
+            yield ToolCallStarted(beside.id, beside.name)
+            yield ToolCallEnded(beside.id, beside.name, arguments)
 
     @property
     def lacks_arguments(self) -> bool:

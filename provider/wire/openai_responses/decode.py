@@ -16,6 +16,7 @@ from ...json_value import integer, mapping, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..seen_calls import SeenCalls
+from ..stop_word import CUT, is_cut
 from .output_item import Item
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
-_MAX_TOKENS = "max_output_tokens"
 _TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _OWNERS = {
     "response.refusal.delta": "message",
@@ -84,14 +84,27 @@ class ResponsesDecoder(BaseDecoder):
         if refusal:
             raise stream_error.failed_stop(FailureKind.REFUSAL, "refusal", refusal)
         deltas: list[Delta] = []
-        if not self._is_cut:
+        if self._drops_last_call():
+            stop = self._stop
+        elif not self._is_cut:
             deltas = [
                 d for item in list(self._order) for d in self._without_repeat(item, item.end())
             ]
             self._check_calls(stop)
-        if stop != _MAX_TOKENS and not any(isinstance(p, Text | ToolCall) for p in self.parts):
+        if not is_cut(stop) and not any(isinstance(p, Text | ToolCall) for p in self.parts):
             raise stream_error.empty_answer(stop)
         return deltas
+
+    def _drops_last_call(self) -> bool:
+        """True if the answer was cut; a last call without arguments is then dropped."""
+        last = self._order[-1] if self._order else None
+        is_open = last is not None and last.kind == "function_call" and not last.input
+        if is_open and self.has_reached_limit and not self._is_cut:
+            self._is_cut, self._stop = True, CUT
+        if last is None or not is_open or not is_cut(self._stop):
+            return False
+        last.input = None
+        return True
 
     def _check_calls(self, stop: str) -> None:
         for item in self._order:
@@ -186,8 +199,8 @@ class ResponsesDecoder(BaseDecoder):
         status = string(fields.get("status"))
         if kind == "response.failed" or status in {"failed", "cancelled"}:
             raise self._error({"error": fields.get("error")})
-        self._is_cut = kind == "response.incomplete" or status == "incomplete"
         reason = string(mapping(fields.get("incomplete_details")).get("reason"))
+        self._is_cut = "incomplete" in (kind.rpartition(".")[2], status) or is_cut(reason)
         self._stop = (reason or "incomplete") if self._is_cut else "completed"
         self.is_done = True
         # Azure sends the encrypted thinking only here.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...conversation import Part, Reasoning, Text, ToolCall
 from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from ...json_value import mapping, read_arguments, string
+from ...json_value import mapping, string
+from ..call_arguments import read_arguments
 from ..protocol import new_call_id
 
 if TYPE_CHECKING:

@@ -1,0 +1,94 @@
+"""The arguments of a call, also in the dialects that some servers write.
+
+Source: github.com/openai/openai-agents-js/pull/712 (``{}`` first, Bedrock),
+github.com/microsoft/autogen/pull/7549 and github.com/mudler/cogito/pull/66 (the whole object
+again), github.com/NousResearch/hermes-agent/issues/62937 and its pull 36039 (several calls of one
+tool in one slot, Gemini's facade), github.com/vllm-project/vllm/pull/54964 and
+github.com/quarkiverse/quarkus-langchain4j/pull/2642 (encoded twice).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..json_value import read_json
+
+_LENIENT = json.JSONDecoder(strict=False)
+"""It takes a raw line break or tab inside a string, which JSON forbids."""
+_DEEPEST = 3  # times that arguments may be encoded
+
+
+def read_arguments(text: str) -> dict[str, Any] | None:
+    """Return the arguments of one call; None: they cannot be read, or not in one way only.
+
+    Empty text means none.
+    """
+    objects = read_objects(text)
+    return objects[0] if objects is not None and len(objects) == 1 else None
+
+
+def read_objects(text: str) -> list[dict[str, Any]] | None:
+    """Return the different objects in *text*, at least one; None: it holds anything else.
+
+    An empty object beside others is left out, and so is an object that came before. If one object
+    only continues another, nobody can say whether it replaces it, so that the result is None.
+    """
+    objects = _objects(text, _DEEPEST)
+    if objects is None:
+        return None
+    different: list[dict[str, Any]] = []
+    for each in objects:
+        if each and each not in different:
+            different.append(each)
+    if _has_draft(different):
+        return None
+    return different or [{}]
+
+
+def _objects(text: str, depth: int) -> list[dict[str, Any]] | None:
+    if not text or text.isspace():
+        return [{}]
+    try:
+        values = [read_json(text)]
+    except ValueError:
+        values = _values(text)
+    objects: list[dict[str, Any]] = []
+    for value in values:
+        if isinstance(value, dict):
+            objects.append(value)
+        elif isinstance(value, str) and depth and (inner := _objects(value, depth - 1)) is not None:
+            objects += inner
+        elif value is None and len(values) == 1:
+            objects.append({})
+        else:
+            return None
+    return objects or None
+
+
+def _values(text: str) -> list[Any]:
+    """Return the values that stand one after another in *text*; empty: it holds something else."""
+    values: list[Any] = []
+    rest = text.strip()
+    while rest:
+        try:
+            value, end = _LENIENT.raw_decode(rest)
+            rest = rest[end:].lstrip()
+            values.append(_without_surrogates(value))
+        except (ValueError, RecursionError):
+            return []
+    return values
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Return *value* with a question mark for each lone surrogate, as `read_json` returns it."""
+    return read_json(json.dumps(value))
+
+
+def _has_draft(objects: list[dict[str, Any]]) -> bool:
+    """True if one of *objects* is another with more in it."""
+    return any(
+        one is not other and all(key in other and other[key] == one[key] for key in one)
+        for one in objects
+        for other in objects
+    )
