@@ -15,8 +15,9 @@ from ..json_value import mapping
 from ..secret import redact_shapes
 from .fact_lookup import facts_in_order, kind_of_status, own_facts
 from .fact_tables import tables_of, tables_of_upstream
+from .redirect import redirect_failure
 from .report import parse_body, read_reports
-from .retry_after import read_wait
+from .retry_after import first_value, read_wait
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,6 +58,10 @@ def classify_response(
             of the configuration, and an address by which an unknown provider is looked up.
         now: Epoch seconds; an HTTP date is counted from it if the response has no ``date``.
     """
+    redirected = redirect_failure(status, headers, now=now)
+    if redirected is not None:
+        redirected.route, redirected.request_id = route, request_id_of(headers)
+        return redirected
     value, form = parse_body(body[:BODY_LIMIT])
     is_success = 200 <= status < 300
     reports = read_reports(value, form=form, headers=headers)
@@ -264,7 +269,8 @@ def _cure(kind: FailureKind, readings: Sequence[Reading]) -> Cure | None:
 
 
 def _should_retry(headers: Mapping[str, str]) -> bool | None:
-    return {"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower())
+    advice = first_value(headers.get("x-should-retry", ""))
+    return {"true": True, "false": False}.get(advice.lower())
 
 
 def _fallback_message(status: int, headers: Mapping[str, str], body: bytes) -> str:

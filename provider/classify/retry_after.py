@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 LONGEST = 86_400.0
 """The longest wait in seconds, one day: a hint that asks for more is a mistake."""
 
+_DATE_FIRST = re.compile(r"\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},[^,]{1,40}")
+"""An HTTP date at the start of a header: the comma in it separates no values."""
 _TEXT = 4_000  # characters of a message in which a wait is looked for
 _TEMPORARY = frozenset(
     {
@@ -46,14 +48,26 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
 
     Source: the order of the anthropic 2.14 and openai 3.57 packages.
     """
-    milliseconds = number(headers.get("retry-after-ms"))
+    milliseconds = number(first_value(headers.get("retry-after-ms", "")))
     if milliseconds:
         return min(milliseconds / 1000, LONGEST)
-    header = headers.get("retry-after", "")
+    header = first_value(headers.get("retry-after", ""))
     seconds = duration(header)
     if seconds is None:
         seconds = _until(http_date(header), headers, now)
     return _usable(seconds)
+
+
+def first_value(header: str) -> str:
+    """Return the first value of *header*, which is a list if proxies added it again.
+
+    >>> first_value("120, 120")
+    '120'
+    >>> first_value("Wed, 21 Oct 2026 07:28:00 GMT, Wed, 21 Oct 2026 07:28:00 GMT")
+    'Wed, 21 Oct 2026 07:28:00 GMT'
+    """
+    dated = _DATE_FIRST.match(header)
+    return (dated[0] if dated else header.partition(",")[0]).strip()
 
 
 def read_wait(

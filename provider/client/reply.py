@@ -144,7 +144,7 @@ class Reply:
         try:
             http = self._http.client()
             request = build_request(http, self._rendering, secret=self._secret)
-            response = await http.send(request, stream=True)
+            response = await http.send(request, stream=True, follow_redirects=False)
         except Exception as error:
             failure = classify_exception(error)
             if failure.kind is FailureKind.UNKNOWN:  # no provider and no network causes this

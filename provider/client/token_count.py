@@ -124,7 +124,7 @@ async def _ask(http: httpx.AsyncClient, question: RenderedRequest, *, secret: Se
         ValueError: The answer is not a count.
     """
     request = build_request(http, question, secret=secret)
-    response = await http.send(request, stream=True)
+    response = await http.send(request, stream=True, follow_redirects=False)
     body = Body(response)
     try:
         text = await read_body(body.blocks)

@@ -55,7 +55,8 @@ def answered(
         (524, K.TIMEOUT),
         (529, K.OVERLOADED),
         (599, K.SERVER_ERROR),
-        (302, K.UNKNOWN),
+        *((status, K.NETWORK) for status in (301, 302, 303, 307, 308)),
+        *((status, K.UNKNOWN) for status in (300, 304)),
     ],
 )
 @pytest.mark.parametrize("body", [b"", b"<html>", b"null", b"[]", b"{}", b'{"error":null}'])

@@ -50,6 +50,13 @@ HEADERS = [
     Case("underscores", {"retry-after": "1_0"}, None),
     Case("other digits", {"retry-after": "٣"}, None),
     Case("with its unit", {"retry-after": "1m30s"}, 90.0),
+    Case("a list", {"retry-after": "120, 120"}, 120.0),
+    Case("a list without spaces", {"retry-after": "1.5,30"}, 1.5),
+    Case("a list of dates", {"retry-after": f"{SOON}, {SOON}"}, 30.0),
+    Case("a date, then seconds", {"retry-after": f"{SOON}, 90"}, 30.0),
+    Case("seconds, then a date", {"retry-after": f"7, {SOON}"}, 7.0),
+    Case("a list of milliseconds", {"retry-after-ms": "3982, 3982", "retry-after": "4, 4"}, 3.982),
+    Case("a list that begins with nonsense", {"retry-after": "soon, 120"}, None),
     Case("empty", {"retry-after": ""}, None),
     Case("missing", {}, None),
     Case("absurd", {"retry-after": "99999999"}, LONGEST),
@@ -60,6 +67,21 @@ HEADERS = [
 @pytest.mark.parametrize("case", HEADERS, ids=lambda case: case.id)
 def test_headers_say_how_long_to_wait(case: Case) -> None:
     assert retry_after(case.headers, now=case.now) == case.seconds
+
+
+@pytest.mark.parametrize(
+    ("header", "advice"),
+    [
+        *(("true", True), ("false", False), ("false, false", False), ("TRUE,false", True)),
+        *(("", None), ("maybe", None), ("maybe, false", None)),
+    ],
+)
+def test_the_first_advice_on_a_retry_counts(header: str, advice: bool | None) -> None:
+    failure = classify_response(
+        503, {"x-should-retry": header}, b"", provider="anthropic", wire="anthropic"
+    )
+
+    assert failure.should_retry is advice
 
 
 @given(st.text(), st.text(), st.text())

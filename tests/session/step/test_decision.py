@@ -56,6 +56,7 @@ TABLE = [
     transient("network", None),
     transient("unknown", 503),
     transient("unknown", 429),
+    Case("redirect", "network", 307, SWAP, SWAP, stop(0.0), failure={"should_retry": False}),
     Case("server error not listed", "server_error", 501, RETRY, stop(), stop()),
     Case("unknown 409, not listed", "unknown", 409, RETRY, stop(), stop()),
     Case("unknown 418, not listed", "unknown", 418, stop(), stop(), stop()),

@@ -1,0 +1,52 @@
+"""Redirects, which are never followed: the key and the conversation would go to another address."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from ..failure import Failure, FailureKind, Stage
+from .retry_after import retry_after
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_STATUSES = frozenset({301, 302, 303, 307, 308})
+_LONGEST = 200  # characters of an address that are shown
+
+
+def redirect_failure(
+    status: int, headers: Mapping[str, str], *, now: float | None
+) -> Failure | None:
+    """Return the failure for a redirect; None: *status* is none.
+
+    Nothing of use answers at the address that was asked, so that the step moves at once, and a
+    retry would be redirected again.
+    """
+    if status not in _STATUSES:
+        return None
+    location = _shown(headers.get("location", ""))
+    where = f"to {location}" if location else "without saying where"
+    return Failure(
+        kind=FailureKind.NETWORK,
+        status=status,
+        code="redirect",
+        message=(
+            f"answered {status} with a redirect {where}, which is not followed, because the key and "
+            "the conversation would go there: if that is the provider, set `baseUrl` to it"
+        ),
+        retry_after=retry_after(headers, now=now),
+        stage=Stage.RESPONSE,
+        should_retry=False,
+        because=f"status {status}",
+    )
+
+
+def _shown(location: str) -> str:
+    """Return *location* without what could be a secret: a user, a query, a fragment."""
+    try:
+        parts = urlsplit(" ".join(location.split()))
+        host = parts.netloc.rpartition("@")[2]
+        return urlunsplit((parts.scheme, host, parts.path, "", ""))[:_LONGEST]
+    except ValueError:
+        return ""
