@@ -32,8 +32,8 @@ def redirect_failure(
         status=status,
         code="redirect",
         message=(
-            f"answered {status} with a redirect {where}, which is not followed, because the key and "
-            "the conversation would go there: if that is the provider, set `baseUrl` to it"
+            f"answered {status} with a redirect {where}, which is not followed, because the key "
+            "and the conversation would go there: if that is the provider, set `baseUrl` to it"
         ),
         retry_after=retry_after(headers, now=now),
         stage=Stage.RESPONSE,

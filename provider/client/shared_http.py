@@ -8,6 +8,7 @@ import httpx
 import sniffio
 
 from ..error import ConfigError
+from .environment_client import environment_client
 
 if TYPE_CHECKING:
     import httpx2
@@ -72,14 +73,7 @@ class SharedHttp:
 
 
 def _new_client() -> httpx.AsyncClient:
-    limits = httpx.Limits(max_connections=None, keepalive_expiry=30.0)
-    try:
-        return httpx.AsyncClient(limits=limits, timeout=None)  # noqa: S113
-    except (ValueError, ImportError, OSError, httpx.InvalidURL) as error:
-        raise ConfigError(
-            f"httpx cannot be set up from the environment ({type(error).__name__}: "
-            f"{error}): fix HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE"
-        ) from error
+    return environment_client(httpx.Limits(max_connections=None, keepalive_expiry=30.0))
 
 
 def _running_loop() -> object:

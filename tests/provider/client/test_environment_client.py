@@ -1,0 +1,113 @@
+"""Our own client with the proxies of the environment, on real sockets."""
+
+from __future__ import annotations
+
+import logging
+
+import anyio
+import anyio.abc
+import httpx
+import pytest
+
+from sidestep import Client, ConfigError
+from sidestep.provider.client.environment_client import environment_client
+
+from ...virtual import virtual_backend
+from .test_reply import ENVIRON, listening, providers, read, send_all
+
+LIMITS = httpx.Limits()
+ORBSTACK = "localhost,127.0.0.0/8,127.0.0.1,0.250.250.0/24,fd07:b51a:cc66:f0::/64,.orb.local"
+VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object]]:
+    return virtual_backend(str(request.param))
+
+
+@pytest.fixture(autouse=True)
+def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+READABLE = [
+    pytest.param("127.0.0.1,::1", id="what httpx can read"),
+    pytest.param("127.0.0.1,::1/128", id="one address as a range"),
+    pytest.param("127.0.0.1,[::1]", id="an address in brackets"),
+    pytest.param("127.0.0.1,[::1]:8080,fe80::/10", id="a port, and a range"),
+    pytest.param(ORBSTACK, id="OrbStack"),
+    pytest.param("fe80::%en0/64 , 127.0.0.1,", id="a zone"),
+]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("no_proxy", READABLE)
+async def test_requests_go_through_the_proxy_or_past_it(
+    no_proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached: list[str] = []
+
+    async def proxy(stream: anyio.abc.SocketStream) -> None:
+        reached.append("proxy")
+        await send_all(stream)
+
+    async def server(stream: anyio.abc.SocketStream) -> None:
+        reached.append("server")
+        await send_all(stream)
+
+    with anyio.fail_after(60):
+        async with listening(proxy) as through, listening(server) as url:
+            monkeypatch.setenv("HTTP_PROXY", through)
+            monkeypatch.setenv("NO_PROXY", no_proxy)
+            for base_url in (url, "http://models.invalid"):
+                async with Client(providers=providers(base_url), environ=ENVIRON) as client:
+                    await read(client)
+
+    assert reached == ["server", "proxy"]
+
+
+@pytest.mark.parametrize(
+    ("no_proxy", "left_out"),
+    [("::1/128,[::1]", []), (ORBSTACK, ["fd07:b51a:cc66:f0::/64"]), ("fe80::/10", ["fe80::/10"])],
+    ids=["addresses", "a range among others", "a range"],
+)
+def test_a_range_that_cannot_be_read_is_left_out_with_a_warning(
+    no_proxy: str,
+    left_out: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("NO_PROXY", no_proxy)
+
+    with caplog.at_level(logging.WARNING):
+        environment_client(LIMITS)
+
+    warned = [record.getMessage() for record in caplog.records]
+    assert warned == [
+        f"NO_PROXY has {host!r}, which httpx cannot read: it is left out" for host in left_out
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variables", "culprit"),
+    [
+        ({"HTTP_PROXY": "ftp://h"}, "fix HTTP_PROXY"),
+        ({"ALL_PROXY": "http://h:x"}, "fix ALL_PROXY"),
+        ({"HTTPS_PROXY": "http://h:x", "HTTP_PROXY": "http://h"}, "fix HTTPS_PROXY"),
+        ({"HTTP_PROXY": "http://h:x", "NO_PROXY": "::1/128"}, "fix HTTP_PROXY"),
+        ({"SSL_CERT_FILE": "/nowhere/ca.pem", "HTTP_PROXY": "http://h"}, "fix SSL_CERT_FILE"),
+        ({"SSL_CERT_FILE": "/nowhere/ca.pem", "NO_PROXY": "::1/128"}, "fix SSL_CERT_FILE"),
+    ],
+)
+def test_the_error_names_the_variable_that_is_wrong(
+    variables: dict[str, str], culprit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    with pytest.raises(ConfigError) as caught:
+        environment_client(LIMITS)
+
+    assert str(caught.value).endswith(culprit)
