@@ -65,7 +65,7 @@ def _readable_client(limits: httpx.Limits) -> httpx.AsyncClient:
         mounts=mounts,
         verify=certificates,
         limits=limits,
-        timeout=None,
+        timeout=None,  # noqa: S113 - the idle timer sets deadlines
         trust_env=False,
     )
 

@@ -142,6 +142,7 @@ def _usage_of(
     """Return the tokens of an attempt, and whether they are estimated.
 
     For an interrupted answer the provider's count is a lower bound: some report 1 until the end.
+    A count of 0 is none, because a request has tokens, and so has an answer with parts.
 
     Args:
         error: What ended the attempt; None: it answered.
@@ -149,15 +150,15 @@ def _usage_of(
     if error is not None and not _may_be_charged(error):
         return Usage(0, 0), False
     usage = reply.usage
-    input_tokens, output_tokens = _input(usage, request), usage.output
-    is_estimated = input_tokens is None or output_tokens is None
-    if input_tokens is None:
-        input_tokens = _tokens(len(request.content))
-    if output_tokens is None or error is not None:
+    sent, written = _input(usage, request) or 0, usage.output or 0
+    is_estimated = sent <= 0 or usage.output is None
+    if sent <= 0:
+        sent = _tokens(len(request.content))
+    if written <= 0 or error is not None:
         received = _tokens(_length(reply.parts))
-        is_estimated = is_estimated or received > (output_tokens or 0)
-        output_tokens = max(output_tokens or 0, received)
-    return Usage(input_tokens, output_tokens, usage.cache_read, usage.cache_write), is_estimated
+        is_estimated = is_estimated or received > written
+        written = max(written, received)
+    return Usage(sent, written, usage.cache_read, usage.cache_write), is_estimated
 
 
 def _may_be_charged(error: BaseException) -> bool:

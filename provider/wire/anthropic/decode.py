@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...classify.classify import has_error_object
 from ...conversation import Part, Reasoning, Text, ToolCall
 from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from ...json_value import mapping, string
+from ...json_value import integer, mapping, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..call_arguments import read_arguments
@@ -273,8 +273,22 @@ class AnthropicDecoder(BaseDecoder):
         self._count(mapping(value.get("usage")))
 
     def _count(self, usage: Any) -> None:
-        """Keep the larger counts: facades send the input only at the start, or only at the end."""
+        """Keep the larger counts: facades send the input only at the start, or only at the end.
+
+        But with a new count of the cache, the input replaces the one before: some facades count
+        the whole prompt at the start, and at the end only what was not cached.
+
+        Source: github.com/maximhq/bifrost/pull/5355; that a later 0 replaces nothing,
+        github.com/envoyproxy/ai-gateway/pull/1631 and /pull/2236.
+        """
         mine = self.usage
+        read = integer(usage.get("cache_read_input_tokens")) or 0
+        written = integer(usage.get("cache_creation_input_tokens")) or 0
+        brings_cache = read > (mine.cache_read or 0) or written > (mine.cache_write or 0)
+        if brings_cache and integer(usage.get("input_tokens")) is not None:
+            mine.input = None
+        if usage.get("output_tokens") == 0 and mine.output == 1:
+            mine.output = 0  # the 1 of the start stands for a count that never came
         mine.input = _larger(mine.input, usage.get("input_tokens"))
         mine.output = _larger(mine.output, usage.get("output_tokens"))
         mine.cache_read = _larger(mine.cache_read, usage.get("cache_read_input_tokens"))

@@ -183,6 +183,73 @@ async def test_an_answer_pays_what_the_provider_counted() -> None:
     assert [(each.step, each.attempt) for each in spent] == [(1, 1), (2, 1)]
 
 
+async def ask(session: Session, *, times: int) -> None:
+    for _ in range(times):
+        await session.turn("hi")
+
+
+NO_COUNTS = [
+    pytest.param({"input": 0, "output": 0}, id="0 and 0"),
+    pytest.param({"input": 0, "output": 0, "cache_read": 0, "cache_write": 0}, id="all are 0"),
+]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("usage", NO_COUNTS)
+@pytest.mark.parametrize("route", [A, B])
+async def test_a_whole_answer_with_counts_of_0_pays_an_estimate(
+    route: Route, usage: dict[str, int]
+) -> None:
+    answered = {"text": "x" * 400, "usage": usage}
+    options = {"price": cents}
+    async with Outage({A: answered, B: answered}, route=route, session=options) as outage:
+        await outage.session.turn("hi")
+
+    (spent,) = of(outage.events, AttemptCost)
+    assert spent.input > 0
+    assert (spent.output, spent.is_estimated) == (100, True)
+    assert spent.money == pytest.approx((spent.input + 100) * 1e-5)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("usage", "paid"),
+    [
+        ({"input": 50, "output": 0}, (50, 100)),
+        ({"input": 50, "output": 7}, (50, 7)),
+        ({"input": 0, "output": 7, "cache_read": 40}, (40, 7)),
+    ],
+    ids=["no output", "both", "all of the prompt from a cache"],
+)
+async def test_only_a_count_that_cannot_be_is_estimated(
+    usage: dict[str, int], paid: tuple[int, int]
+) -> None:
+    answered = {"text": "x" * 400, "usage": usage}
+    async with Outage({A: answered, B: answered}) as outage:
+        await outage.session.turn("hi")
+
+    (spent,) = of(outage.events, AttemptCost)
+    assert (spent.input, spent.output) == paid
+    assert spent.is_estimated is (usage["output"] == 0)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "budget",
+    [Budget(output_tokens=150), Budget(money=0.0035), Budget(input_tokens=100)],
+    ids=["output", "money", "input"],
+)
+async def test_a_budget_ends_although_the_provider_counts_nothing(budget: Budget) -> None:
+    answered = {"text": "x" * 400, "usage": {"input": 0, "output": 0}}
+    options = {"session_budget": budget, "price": cents}
+    async with Outage({A: answered, B: answered}, session=options) as outage:
+        await outage.session.turn("hi")
+        with pytest.raises(BudgetExceeded):
+            await ask(outage.session, times=4)
+
+    assert len(outage.asked) < 5
+
+
 @pytest.mark.asyncio
 @pytest.mark.parametrize("route", [A, B])
 async def test_an_attempt_that_broke_off_pays_an_estimate_of_what_it_showed(route: Route) -> None:

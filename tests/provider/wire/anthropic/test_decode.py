@@ -69,6 +69,82 @@ def test_half_a_surrogate_pair_does_not_end_the_stream() -> None:
     assert decoder().decode(event) == (TextDelta("a?"),)
 
 
+USAGES = [
+    pytest.param(
+        {"input_tokens": 10_000},
+        {"input_tokens": 200, "cache_read_input_tokens": 9_800, "output_tokens": 7},
+        Usage(input=200, output=7, cache_read=9_800),
+        id="the whole prompt, then what was not cached",
+    ),
+    pytest.param(
+        {"input_tokens": 10_000, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0},
+        {"input_tokens": 200, "cache_creation_input_tokens": 9_800, "output_tokens": 7},
+        Usage(input=200, output=7, cache_read=0, cache_write=9_800),
+        id="the whole prompt, then what was written to the cache",
+    ),
+    pytest.param(
+        {"input_tokens": 10_000},
+        {"input_tokens": 0, "cache_read_input_tokens": 10_000, "output_tokens": 7},
+        Usage(input=0, output=7, cache_read=10_000),
+        id="all of it was cached",
+    ),
+    pytest.param(
+        {"input_tokens": 9, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2},
+        {
+            "input_tokens": 0,
+            "cache_read_input_tokens": 0,
+            "cache_creation_input_tokens": 0,
+            "output_tokens": 7,
+        },
+        Usage(input=9, output=7, cache_read=5, cache_write=2),
+        id="counts of 0 at the end",
+    ),
+    pytest.param(
+        {"input_tokens": 9, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2},
+        {"input_tokens": 9, "cache_read_input_tokens": 5, "output_tokens": 7},
+        Usage(input=9, output=7, cache_read=5, cache_write=2),
+        id="the same twice, as Anthropic counts",
+    ),
+    pytest.param(
+        {"input_tokens": 0, "output_tokens": 0},
+        {"input_tokens": 9, "cache_read_input_tokens": 5, "output_tokens": 7},
+        Usage(input=9, output=7, cache_read=5),
+        id="only at the end",
+    ),
+    pytest.param(
+        {"input_tokens": 9},
+        {"cache_read_input_tokens": 5, "output_tokens": 7},
+        Usage(input=9, output=7, cache_read=5),
+        id="a cache without an input",
+    ),
+    pytest.param(
+        {"input_tokens": 9}, {"output_tokens": 7}, Usage(input=9, output=7), id="no cache"
+    ),
+    pytest.param(
+        {"input_tokens": 0, "output_tokens": 1},
+        {"input_tokens": 0, "output_tokens": 0},
+        Usage(input=0, output=0),
+        id="nothing is counted",
+    ),
+    pytest.param(
+        {"input_tokens": 9, "output_tokens": 7},
+        {"input_tokens": 0, "output_tokens": 0},
+        Usage(input=9, output=7),
+        id="only at the start",
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "last", "usage"), USAGES)
+def test_the_prompt_counts_once(first: Event, last: Event, usage: Usage) -> None:
+    reader = decoder()
+    start = {"type": "message_start", "message": {"model": "m", "usage": first}}
+
+    read(reader, [start, *TEXT, {**ended(), "usage": last}, STOP])
+
+    assert reader.usage == usage
+
+
 ENDS = [
     pytest.param([START, *TEXT], "truncated", id="no reason for the end"),
     pytest.param([], "truncated", id="nothing"),
