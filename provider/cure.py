@@ -26,7 +26,11 @@ class Change(StrEnum):
     DROP_IMAGES = "leave out the images"
     PLAIN_CONTENT = "send content as text alone"
     DO_NOT_FORCE = "do not force a tool to be called"
+    LEAVE_OUT_IMAGES = "leave out the images that were refused"
+    SHORTEN = "shorten what is too long"
+    LIMIT_EFFORT = "ask for an effort that the model takes"
     LIMIT_TOKENS = "ask for a shorter answer at most"
+    FIT_ANSWER = "ask for an answer that fits beside the prompt"
     RENAME_LIMIT = "give the longest answer under another name"
     OMIT = "leave out a parameter"
 
@@ -36,12 +40,18 @@ class Cure:
     """One change that a refusal asks for.
 
     Args:
-        detail: The parameter to leave out, the other name, or the largest number of tokens; empty
-            for all other changes.
+        detail: The parameter to leave out, the other name, the largest number of tokens or bytes,
+            the efforts that the model takes, or where the refused image stands; empty for all
+            other changes.
     """
 
     change: Change
     detail: str = ""
+
+    @property
+    def is_for_one_step(self) -> bool:
+        """True if the next step may not need the change."""
+        return self.change is Change.FIT_ANSWER
 
     def __str__(self) -> str:
         return f"{self.change}: {self.detail}" if self.detail else str(self.change)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 PREFIX = 1_000
 """Characters of a message that a pattern is matched against."""
 
+_ASIDE = re.compile(r" \([^()\d\n][^()\n]{0,100}\)(?= )")
+"""Words in parentheses in the middle of a sentence; a number there is a part of the sentence."""
+
 ANY = "*"
 """Matches any word, but not a missing word."""
 
@@ -41,7 +44,8 @@ class Fact:
         text: Pattern that the message must begin with, in any case; None: the message does not
             matter. If it has the groups ``limit`` and ``asked``, the number in the second must be
             larger.
-        lacks_capacity: It means that the provider has no capacity for this model.
+        lacks_capacity: It means that the provider has no capacity for this model, or that the model
+            cannot take such a step at all.
         is_own: It comes from the configuration.
     """
 
@@ -61,7 +65,9 @@ class Fact:
         for name, pattern in self.patterns.items():
             if not any(re.match(pattern, word[:PREFIX]) for word in report.words.get(name, ())):
                 return False
-        return self.text is None or _begins(self.text, report.message)
+        return self.text is None or any(
+            _begins(self.text, message) for message in _spellings(report.message)
+        )
 
     def explain(self, report: ErrorWords) -> str:
         """Return in words what in *report* matched."""
@@ -74,6 +80,12 @@ class Fact:
             matched.append("the wording of the message")
         source = "`failures` of the configuration: " if self.is_own else ""
         return source + ", ".join(matched)
+
+
+def _spellings(message: str) -> tuple[str, ...]:
+    """Return *message*, and the same without names in parentheses, as "you (NAME) have"."""
+    plain = _ASIDE.sub("", message[:PREFIX])
+    return (message,) if plain == message[:PREFIX] else (message, plain)
 
 
 def _begins(pattern: str, message: str) -> bool:
@@ -123,6 +135,8 @@ class FactTable:
         daily: A pattern for the ``quota_id`` of a daily quota, and the time zone in which the
             quota resets at midnight; None: unknown.
         coded: Patterns that find a ``code`` in a message, if it is nowhere else.
+        is_of_unknown: It holds for servers that nobody knows, so that an overflow is recognised by
+            what its sentence says.
     """
 
     money: tuple[Fact, ...] = ()
@@ -137,3 +151,4 @@ class FactTable:
     utc_offset: int = 0
     daily: tuple[str, str] | None = None
     coded: tuple[str, ...] = ()
+    is_of_unknown: bool = False

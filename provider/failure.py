@@ -63,7 +63,7 @@ class Failure:
         route: The route that failed.
         request_id: The provider's id of the request, which its support asks for.
         lacks_capacity: The provider has no capacity for this model, so that another route is faster
-            than waiting.
+            than waiting; or the model cannot take such a step at all, as one without tools.
         should_retry: Whether the provider itself advises a retry; None: it does not say.
         because: What decided on the kind, in words: a type, a code, a status; empty: the message
             says it.

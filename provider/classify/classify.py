@@ -35,7 +35,26 @@ BODY_LIMIT = 65_536
 
 _MESSAGE_LIMIT = 500  # characters of a message that are kept
 _AGGREGATED = frozenset({"error_type", "provider_name", "provider_code"})
-_CURABLE = frozenset({FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST})
+_CURABLE = frozenset(
+    {FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW}
+)
+_VAGUE = frozenset(
+    {
+        *(FailureKind.BAD_REQUEST, FailureKind.SERVER_ERROR, FailureKind.REQUEST_TOO_LARGE),
+        *(FailureKind.OVERLOADED, FailureKind.UNKNOWN),
+    }
+)
+"""The kinds of a status, which an overflow in the words of an unknown server can have."""
+_LENGTH_STATUSES = frozenset({400, 413, 422})
+_SAID = {
+    "challenge": (FailureKind.SERVER_ERROR, "a challenge of the edge, before the provider"),
+    "no room": (FailureKind.CONTEXT_OVERFLOW, "the numbers of the message"),
+    "too long": (FailureKind.CONTEXT_OVERFLOW, "what the message says of the context and a limit"),
+}
+"""The kind that words mean whatever the facts say, and the reason."""
+_CHALLENGE = re.compile(rb"<title>\s*Just a moment|/cdn-cgi/challenge-platform|_cf_chl_opt")
+"""A page of Cloudflare that only a browser can answer. Source: developers.cloudflare.com,
+"Detect a Challenge Page response", read on 2026-11-30."""
 _CODE_NAMES = ("error_code", "code", "error_type", "type", "reason", "rpc")
 
 
@@ -63,6 +82,8 @@ def classify_response(
         redirected.route, redirected.request_id = route, request_id_of(headers)
         return redirected
     value, form = parse_body(body[:BODY_LIMIT])
+    if headers.get("cf-mitigated") == "challenge" or (form == "html" and _CHALLENGE.search(body)):
+        form = "challenge"
     is_success = 200 <= status < 300
     reports = read_reports(value, form=form, headers=headers)
     failure = _classify(
@@ -150,6 +171,9 @@ def _classify(
     readings = [(report.with_code("status", named), tables) for report, tables in readings]
     decided = _first_match(readings, own_facts(provider))
     kind = kind_of_status(status, readings[0][1]) if decided is None else decided[0].kind
+    said = "" if decided is not None and decided[0].is_own else _said(kind, status, readings)
+    if said:
+        decided, kind, reason = None, *_SAID[said]
     if kind is FailureKind.UNKNOWN and stage is Stage.STREAM:
         kind = FailureKind.SERVER_ERROR  # it broke off an answer, in unknown words
     wait, reset_at = read_wait(kind, headers, readings, now=now)
@@ -263,9 +287,30 @@ def _cure(kind: FailureKind, readings: Sequence[Reading]) -> Cure | None:
     """Return the change that a refused request needs; None: unknown, or not a refusal."""
     if kind not in _CURABLE:
         return None
-    from .cure_wording import find_cure  # few failures are refusals
+    from .cure_wording import find_cure, find_room  # few failures are refusals
 
-    return find_cure(report for report, _ in readings)
+    reports = [report for report, _ in readings]
+    return find_room(reports) or (
+        None if kind is FailureKind.CONTEXT_OVERFLOW else find_cure(reports)
+    )
+
+
+def _said(kind: FailureKind, status: int | None, readings: Sequence[Reading]) -> str:
+    """Return what the words say that is more than *kind*: a word of `_SAID`; empty: no more."""
+    if any("challenge" in report.words.get("form", ()) for report, _ in readings):
+        return "challenge"
+    is_length = status is None or status in _LENGTH_STATUSES or status >= 500
+    if not is_length or kind not in _VAGUE:
+        return ""
+    from .overflow_wording import is_overflow, room_of  # few failures are as vague
+
+    for report, tables in readings:
+        room = room_of(report.message)
+        if room is not None and not room.is_enough:
+            return "no room"
+        if any(table.is_of_unknown for table in tables) and is_overflow(report.message):
+            return "too long"
+    return ""
 
 
 def _should_retry(headers: Mapping[str, str]) -> bool | None:

@@ -34,6 +34,19 @@ _OF_FIELD = {
 }
 """Fields of a message; a refusal that names one means the field in all messages."""
 
+_SCHEMA_WORDS = frozenset(
+    {
+        *("properties", "additionalProperties", "required", "items", "type", "enum", "anyOf"),
+        *("oneOf", "allOf", "not", "const", "format", "pattern", "minimum", "maximum", "default"),
+        *("minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "title", "description"),
+        *("definitions", "patternProperties", "propertyNames", "examples", "nullable", "strict"),
+        *("exclusiveMinimum", "exclusiveMaximum", "multipleOf", "input_schema", "parameters"),
+    }
+)
+"""Words of JSON Schema; a refusal that names one means a tool, not a parameter of the request."""
+
+_EFFORT = r"\b(?:none|minimal|low|medium|high|xhigh|max)\b"
+
 _NEEDED = frozenset(
     {"model", "messages", "input", "contents", "system", "instructions", "tools", "stream"}
 )
@@ -44,7 +57,6 @@ _BY_CODE = {
     "invalid_encrypted_content": _C.DROP_REASONING,
     "compaction_signature_invalid": _C.DROP_REASONING,
     "compaction_content_mismatch": _C.DROP_REASONING,
-    "image_dimensions_too_large": _C.DROP_IMAGES,
 }
 _BY_TEXT: tuple[tuple[Change, str], ...] = (
     # The proofs of reasoning.
@@ -108,12 +120,33 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.DROP_EMPTY, r"must have non-empty content|must not be empty"),
     (_C.DROP_EMPTY, r"text field in the ContentBlock object [^\n]{0,80}is blank"),
     (_C.DROP_EMPTY, r"Assistant message must have either content or tool_calls"),
+    (_C.DROP_EMPTY, r"content or tool_calls must be set"),
     (_C.END_WITH_USER, r"does not support assistant message prefill"),
     (_C.END_WITH_USER, r"cannot end with trailing whitespace|Expected last role "),
     (_C.DROP_IMAGES, r"unknown variant `?image(?:_url)?`?"),
     (_C.DROP_IMAGES, r"(?:does not|doesn't) support (?:image|vision|multimodal)"),
     (_C.DROP_IMAGES, r"image input is not (?:supported|enabled)"),
     (_C.PLAIN_CONTENT, r"content`?'?\]? (?:must|should) be a (?:valid )?string"),
+    # A field that is too long. OpenAI; Jackson, as behind Qwen (QwenLM/qwen-code#1082); pydantic;
+    # AWS; zod.
+    (_C.SHORTEN, r"string too long\. Expected a string with maximum length (?P<detail>\d{1,12})"),
+    (
+        _C.SHORTEN,
+        r"String value length \(\d{1,12}\) exceeds the maximum allowed \((?P<detail>\d{1,12})",
+    ),
+    (_C.SHORTEN, r"String should have at most (?P<detail>\d{1,12}) characters"),
+    (_C.SHORTEN, r"Member must have length less than or equal to (?P<detail>\d{1,12})"),
+    (_C.SHORTEN, r"expected string to have <=(?P<detail>\d{1,12}) characters"),
+    (_C.SHORTEN, r"String must contain at most (?P<detail>\d{1,12}) character"),
+    (_C.SHORTEN, r"expected maxLength: (?P<detail>\d{1,12}), actual: \d"),
+    # Efforts: platform.claude.com, can1357/oh-my-pi#10994, anthropics/claude-code#81084.
+    (
+        _C.LIMIT_EFFORT,
+        r"(?:effort )?level \W?\w{1,10}\W? ?(?:is )?not supported\W{1,3}(?:valid|supported) "
+        r"levels(?: are)?: (?P<detail>[^\n]{1,120})",
+    ),
+    (_C.LIMIT_EFFORT, r"not support effort[^\n]{0,60}levels(?: are)?: (?P<detail>[^\n]{1,120})"),
+    (_C.LIMIT_EFFORT, r"[Uu]se effort .?(?P<detail>\w{1,10}).? or below"),
     # Parameters. The longest answer comes first, because it has other cures than leaving it out.
     (_C.LIMIT_TOKENS, r"max_tokens: \d{1,12} > (?P<detail>\d{1,12}), which is the maximum allowed"),
     (_C.LIMIT_TOKENS, r"supports at most (?P<detail>\d{1,12}) completion tokens"),
@@ -121,6 +154,17 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (
         _C.LIMIT_TOKENS,
         r"max_(?:completion_)?tokens`? must be less than or equal to `?(?P<detail>\d{1,12})",
+    ),
+    # Bedrock: RooCodeInc/Roo-Code#248, charmbracelet/crush#946.
+    (
+        _C.LIMIT_TOKENS,
+        r"maximum tokens you requested exceeds? the model limit of (?P<detail>\d{1,12})",
+    ),
+    (
+        _C.LIMIT_TOKENS,
+        r"max_\w{0,20}tokens\b[^\n]{0,80}?\b(?:at most|less than or equal to|<=|≤|no more than"
+        r"|no greater than|maximum(?: value)?(?: of| is|:)?|limit (?:of|is)|not exceed"
+        r"|range (?:of|is)? ?\[\d{1,3},) ?(?P<detail>\d{1,12})",
     ),
     (
         _C.RENAME_LIMIT,
@@ -131,6 +175,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
         _C.DO_NOT_FORCE,
         r"tool_choice[^\n]{0,80}(?:not supported|not allowed|only (?:supports )?auto)",
     ),
+    (_C.DO_NOT_FORCE, r"(?:not|n't) support[^\n]{0,40}\btool_choice\b"),
     (_C.OMIT, rf"Unsupported (?:parameter|value): {_NAMED}"),
     (_C.OMIT, rf"Unrecognized request argument supplied: {_NAMED}"),
     (_C.OMIT, rf"[Uu]n(?:known|recognized) (?:parameter|field|key|name):? {_NAMED}"),
@@ -139,6 +184,16 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.OMIT, r"`(?P<detail>temperature|top_p|top_k)`[^\n]{0,60}(?:not supported|deprecated)"),
     (_C.OMIT, r"`temperature` and `(?P<detail>top_p)` cannot both be specified"),
 )
+_IMAGE = re.compile(
+    r"\b(?:images?|pictures?|image_url|input_image|inline_?[dD]ata)\b", re.IGNORECASE
+)
+_PATH = re.compile(
+    r"\b(?:messages|input|contents)(?:\.\d{1,6}|\.?\[\d{1,6}\])(?:\.?[\w-]{1,40}|\[\d{1,6}\]){0,12}"
+)
+_SHORTENED = frozenset(
+    {"arguments", "content", "text", "output", "input", "instructions", "system", "description"}
+)
+"""Fields whose text can be shortened; an id or a name would no longer be the same."""
 
 _READ = 1_000
 """Characters of a message that are searched."""
@@ -149,6 +204,15 @@ def find_cure(reports: Iterable[Report]) -> Cure | None:
     return next((cure for report in reports for cure in _cures(report)), None)
 
 
+def find_room(reports: Iterable[Report]) -> Cure | None:
+    """Return the cure for a longest answer that does not fit beside the prompt; None: no such."""
+    from .overflow_wording import room_of
+
+    rooms = (room_of(report.message) for report in reports)
+    left = next((room.left for room in rooms if room is not None and room.is_enough), None)
+    return None if left is None else Cure(Change.FIT_ANSWER, str(left))
+
+
 def _cures(report: Report) -> Iterator[Cure]:
     """Return the changes that *report* asks for, the most specific first."""
     for name in ("error_code", "code", "reason"):
@@ -156,19 +220,60 @@ def _cures(report: Report) -> Iterator[Cure]:
     for change, pattern in _BY_TEXT:
         found = re.search(pattern, report.message[:_READ])
         if found is not None:
-            yield from _cure_of(change, found.groupdict().get("detail") or "")
+            yield from _cure_of(change, found.groupdict().get("detail") or "", report)
     if "extra_forbidden" in report.words.get("type", ()):
-        yield from _cure_of(Change.OMIT, report.word("param").rpartition(".")[2])
+        yield from _cure_of(Change.OMIT, report.word("param").rpartition(".")[2], report)
+    yield from _image_cures(report)
 
 
-def _cure_of(change: Change, detail: str) -> Iterator[Cure]:
-    """Return *change* with its detail, unless the detail is a parameter that requests need."""
-    if change is not Change.OMIT:
-        yield Cure(change, detail)
+def _cure_of(change: Change, detail: str, report: Report) -> Iterator[Cure]:
+    """Return *change* with its detail, unless nothing could be changed so."""
+    match change:
+        case Change.OMIT:
+            yield from _omission(detail, report)
+        case Change.SHORTEN:
+            yield from _shortening(detail, report)
+        case Change.LIMIT_EFFORT:
+            yield Cure(change, " ".join(re.findall(_EFFORT, detail)))
+        case _:
+            yield Cure(change, detail)
+
+
+def _shortening(limit: str, report: Report) -> Iterator[Cure]:
+    """Return the cure for a field that is too long; of what is named, only texts can be shorter."""
+    where = f"{report.word('param')} {report.message[:_READ]}"
+    path = re.search(r"(?:[\w*]+\]?[.\[])+[\w\]]+", where.strip())
+    names = re.split(r"[.\[\]]+", path[0] if path is not None else "")
+    field = next((name for name in reversed(names) if re.fullmatch(r"[a-z_]+", name)), "")
+    if not field or field in _SHORTENED or "getMaxStringLength" in where:
+        part = "description " if field == "description" else ""
+        yield Cure(Change.SHORTEN, f"{part}{limit}")
+
+
+def _image_cures(report: Report) -> Iterator[Cure]:
+    """Return the cure of a refusal that names an image: where it stands; empty for all images."""
+    where = f"{report.word('param')} {report.message[:_READ]}"
+    codes = (
+        word
+        for name in ("error_code", "code", "error_type", "reason")
+        for word in report.words.get(name, ())
+    )
+    if any("image" in code for code in codes) or _IMAGE.search(where):
+        paths = dict.fromkeys(found[0] for found in _PATH.finditer(where))
+        yield Cure(Change.LEAVE_OUT_IMAGES, " ".join(paths))
+
+
+def _omission(detail: str, report: Report) -> Iterator[Cure]:
+    """Return the cure that leaves out a parameter, unless requests need it."""
+    param = report.word("param")
+    if re.fullmatch(_EFFORT, detail) and param:
+        detail = param.removeprefix("***.")  # the refused value was named, not the parameter
+        detail = "reasoning.effort" if detail == "effort" else detail
+    if detail in _SCHEMA_WORDS:
         return
     names = re.split(r"[.[\]]+", detail)
     of_field = next((_OF_FIELD[name] for name in names if name in _OF_FIELD), None)
     if of_field is not None:
         yield Cure(of_field)
     elif names[0] and names[0] not in _NEEDED:
-        yield Cure(change, detail)
+        yield Cure(Change.OMIT, detail)

@@ -56,11 +56,11 @@ def tables_of_upstream(name: str, wire: Wire) -> tuple[FactTable, ...]:
 
 @cache
 def _tables(vendor: str, wire: Wire) -> tuple[FactTable, ...]:
-    own = _of_vendor(vendor)
-    if own is None and wire in {"openai-chat", "openai-responses"}:
-        own = _generic()
-    shared = _of_wire(wire)
-    return (shared,) if own is None or own is shared else (own, shared)
+    own, shared = _of_vendor(vendor), _of_wire(wire)
+    if own is None:  # a server that nobody knows, whatever it imitates
+        is_chat = wire in {"openai-chat", "openai-responses"}
+        return (_generic(), shared) if is_chat else (shared, _generic())
+    return (shared,) if own is shared else (own, shared)
 
 
 def _of_vendor(vendor: str) -> FactTable | None:

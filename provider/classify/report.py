@@ -118,7 +118,8 @@ def find_error(value: object) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the outermost object of *value*, and the object in it that describes the error."""
     items = [mapping(item) for item in value] if isinstance(value, list) else [mapping(value)]
     top = next((item for item in items if item.get("error")), items[0] if items else {})
-    error = mapping(top.get("response")) or top
+    owners = [owner for owner in (mapping(top.get("response")), top) if owner]
+    error = next((owner for owner in owners if _tells(owner.get("error"))), (owners or [top])[0])
     if not error.get("error") and isinstance(top.get("errors"), list):
         error = mapping(next(iter(top["errors"]), None))
     for _ in range(_DEEPEST):
@@ -131,6 +132,12 @@ def find_error(value: object) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         if name.endswith("Exception") and isinstance(fields, dict):  # a frame of Bedrock
             return top, {"type": name[:1].upper() + name[1:], **fields}
     return top, error
+
+
+def _tells(error: object) -> bool:
+    """True if *error* is an error, not an object of nulls in the place of one."""
+    fields = mapping(error)
+    return any(fields.values()) if fields else bool(error)
 
 
 def _read(value: object, form: str, headers: Mapping[str, str]) -> Report:

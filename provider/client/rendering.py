@@ -9,6 +9,7 @@ from ..handover.cured_target import cured
 from ..handover.handover import hand_over
 from ..handover.target_facts import target_of
 from ..json_value import integer, mapping, write_body
+from ..wire.effort import with_effort_of
 from ..wire.registry import encoder_of
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def body_of(
     """Return the body for *route* as JSON values, and the request with it."""
     target = cured(target_of(provider, route), cures)
     handover = hand_over(conversation, target)
+    if target.efforts and handover.settings.reasoning not in {None, "none"}:
+        handover.settings = with_effort_of(handover.settings, target.efforts)
     encoder = encoder_of(provider.wire)
     body = encoder.encode(handover)
     renamed, notes = handover.renamed, handover.notes

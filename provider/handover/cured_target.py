@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from ..conversation import Effort
 from ..cure import Change, Cure
 from .target import PLACEHOLDER, PLACEHOLDER_SIGNATURE
 from .tool_id import MISTRAL_IDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .target import Target
 
@@ -34,8 +35,15 @@ def _overrides(target: Target, cure: Cure) -> Mapping[str, Any]:
     match cure.change:
         case Change.ADD_REASONING:
             return _with_reasoning(target)
-        case Change.LIMIT_TOKENS:
-            return {"max_answer_tokens": int(cure.detail)}
+        case Change.LIMIT_TOKENS | Change.FIT_ANSWER:
+            return {"max_answer_tokens": target.longest(int(cure.detail))}
+        case Change.LIMIT_EFFORT:
+            return _with_efforts(cure.detail.split())
+        case Change.SHORTEN:
+            part, _, longest = cure.detail.rpartition(" ")
+            return {f"longest_{part or 'text'}": int(longest)}
+        case Change.LEAVE_OUT_IMAGES:
+            return _without_images(target, cure.detail)
         case Change.RENAME_LIMIT:
             return {"token_limit": cure.detail}
         case Change.OMIT:
@@ -50,6 +58,21 @@ def _with_reasoning(target: Target) -> Mapping[str, Any]:
         return _NONE  # reasoning with a proof cannot be made up
     # Each request is repaired once. Some take an empty text, and all take a sentence.
     return {"missing_reasoning": PLACEHOLDER, "reasons_before_calls": False}
+
+
+def _with_efforts(named: Sequence[str]) -> Mapping[str, Any]:
+    """Return the efforts that were named, least first; a single one is the largest."""
+    order: tuple[Effort, ...] = get_args(Effort)
+    if len(named) == 1:
+        return {"efforts": tuple(order[: order.index(named[0]) + 1])}  # type: ignore[arg-type]
+    return {"efforts": tuple(effort for effort in order if effort in named)}
+
+
+def _without_images(target: Target, detail: str) -> Mapping[str, Any]:
+    """Return what leaves out the images in *detail*; all of them if it names places only."""
+    if not detail.startswith("#"):
+        return {"takes_images": False}
+    return {"refused_images": target.refused_images | frozenset(detail.split())}
 
 
 _NONE: Mapping[str, Any] = MappingProxyType({})

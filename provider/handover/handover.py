@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..conversation import Message, Text, ToolCall, ToolSpec
 from .message_translator import MessageTranslator
 from .note import Action, Note
+from .shortened import shortened_text, size_of
 from .tool_name import ToolNames
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def hand_over(conversation: Conversation, target: Target) -> Handover:
     _drop_last_answer(translator)
     made = Handover(target, conversation.settings, translator.system, translator.messages)
     made.notes = [*translator.notes, *_add_user_message(made)]
-    made.tools = _declared_tools(conversation, names, made.notes)
+    made.tools = _declared_tools(conversation, names, target.longest_description, made.notes)
     if target.declares_called_tools and not made.tools:
         # Only if no tool is declared: one more would change the prompt, which reasoning and the
         # cache depend on.
@@ -105,11 +106,18 @@ def _add_user_message(made: Handover) -> Iterator[Note]:
         yield Note("made", "a message of the user's", "it must be the first")
 
 
+def _described(tool: ToolSpec, longest: int | None) -> ToolSpec:
+    """Return *tool* with a description of at most *longest* bytes."""
+    if longest is None or size_of(tool.description) <= longest:
+        return tool
+    return replace(tool, description=shortened_text(tool.description, longest))
+
+
 def _declared_tools(
-    conversation: Conversation, names: ToolNames, notes: list[Note]
+    conversation: Conversation, names: ToolNames, longest: int | None, notes: list[Note]
 ) -> list[ToolSpec]:
     """Return the tools under the target's names; of several with one name only the last."""
-    once = {tool.name: tool for tool in conversation.tools}
+    once = {tool.name: _described(tool, longest) for tool in conversation.tools}
     if len(once) < len(conversation.tools):
         notes.append(Note("dropped", "a tool", "another of the same name comes after it"))
     return [

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..conversation import Image, Message, Reasoning, Text, ToolCall
 from .note import Action, Note
+from .shortened import shortened_input
 from .tool_id import ToolIds
-from .tool_result import IMAGES_OF, NO_IMAGE, has_words, result_of, without_signature
+from .tool_result import (
+    IMAGES_OF,
+    NO_IMAGE,
+    has_words,
+    result_of,
+    shortened,
+    without_signature,
+    word_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +28,8 @@ if TYPE_CHECKING:
     from .tool_name import ToolNames
 
 NONE_TAKEN = "this model takes none"
+REFUSED = "the API refused it"
+TOO_LONG = "this API takes none as long"
 
 
 class MessageTranslator:
@@ -85,7 +96,7 @@ class MessageTranslator:
             match part:
                 case Text():
                     if has_words(part.text):
-                        parts.append(without_signature(part))
+                        parts.append(self._bounded(without_signature(part), index))
                     else:
                         self._note("dropped", "text", "it is empty", index)
                 case Image() if message.role == "user":
@@ -96,10 +107,18 @@ class MessageTranslator:
         return parts
 
     def _image(self, image: Image, index: int) -> Image | Text:
-        if self._target.takes_images:
+        word = word_for(image, self._target)
+        if word is None:
             return image
-        self._note("changed", "image", NONE_TAKEN, index)
-        return Text(NO_IMAGE)
+        self._note("changed", "image", NONE_TAKEN if word == NO_IMAGE else REFUSED, index)
+        return Text(word)
+
+    def _bounded(self, part: Text, index: int) -> Text:
+        """Return *part*, shortened if the target takes no text as long."""
+        made = shortened(part, self._target)
+        if made is not part:
+            self._note("changed", "text", TOO_LONG, index)
+        return made
 
     def _add_answer(self, message: Message) -> None:
         is_own = message.route == self._target.route
@@ -109,7 +128,7 @@ class MessageTranslator:
             match part:
                 case Text():
                     if text := self._text(part, index, is_own=is_own):
-                        parts.append(text)
+                        parts.append(self._bounded(text, index))
                 case Reasoning():
                     if self._accepts(part, index, message.route):
                         parts.append(part)
@@ -182,14 +201,25 @@ class MessageTranslator:
             self._note("dropped", "signature of a call", _why_not_kept(is_own), index)
         result = result_of(call, self._target)
         if result.hides_images:
-            self._note("changed", "image", NONE_TAKEN, index)
+            why = REFUSED if self._target.takes_images else NONE_TAKEN
+            self._note("changed", "image", why, index)
         if result.moved:
             self._note("changed", "image", "here it follows in a message of the user's", index)
             image_messages.append(
                 Message("user", [Text(IMAGES_OF.format(name=name)), *result.moved])
             )
-        made = ToolCall(id_, name, call.input, call.state, result.output)
+        made = ToolCall(id_, name, self._input(call, index), call.state, result.output)
         made.is_error, made.signature, made.item_id = result.is_error, signature, call.item_id
+        return made
+
+    def _input(self, call: ToolCall, index: int) -> dict[str, Any]:
+        """Return the arguments of *call*, shortened if the target takes none as long."""
+        longest = self._target.longest_text
+        if longest is None:
+            return call.input
+        made = shortened_input(call.input, longest)
+        if made != call.input:
+            self._note("changed", "arguments", TOO_LONG, index)
         return made
 
     def _add_placeholders(self, parts: list[Part]) -> list[Part]:

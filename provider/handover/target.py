@@ -61,6 +61,9 @@ class Target:
         ids: The form of the ids of tool calls.
         names: The form of the names of tools.
         takes_images: The user can send pictures.
+        refused_images: The images that the API refused; see `image_digest`.
+        longest_text: Bytes of the longest text, output or arguments; None: unknown.
+        longest_description: Bytes of the longest description of a tool; None: unknown.
         images_in_results: The result of a tool can hold pictures; otherwise they follow in a user
             message.
         images_in_errors: The result of a tool that failed can hold pictures.
@@ -78,6 +81,7 @@ class Target:
         takes_temperature_and_top_p: It takes both of them at once.
         token_limit: The name of the parameter for the longest answer.
         max_answer_tokens: The longest answer that it can write; None: unknown.
+        efforts: The efforts that its API named; empty: unknown.
         markers: How many cache markers a request can hold; 0: none.
         unsupported_parameters: Names of parameters that are left out of a request.
         is_plain: Content is a string, never a list of parts (Chat).
@@ -104,6 +108,9 @@ class Target:
     ids: IdForm = CHAT_IDS
     names: NameForm = OPENAI_NAMES
     takes_images: bool = True
+    refused_images: frozenset[str] = frozenset()
+    longest_text: int | None = None
+    longest_description: int | None = None
     images_in_results: bool = False
     images_in_errors: bool = False
     begins_with_user: bool = False
@@ -119,6 +126,7 @@ class Target:
     takes_temperature_and_top_p: bool = True
     token_limit: str = "max_tokens"  # noqa: S105 - the name of a parameter
     max_answer_tokens: int | None = None
+    efforts: tuple[Effort, ...] = ()
     markers: int = 0
     unsupported_parameters: frozenset[str] = frozenset()
     is_plain: bool = False

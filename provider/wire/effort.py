@@ -10,6 +10,7 @@ inference-docs.cerebras.ai (gpt-oss); api-docs.deepseek.com/guides/thinking_mode
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, get_args
 
@@ -18,6 +19,8 @@ from ..conversation import Effort
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from ..conversation import Settings
 
 _ORDER: tuple[Effort, ...] = get_args(Effort)
 
@@ -56,6 +59,12 @@ def openai_efforts(model: str) -> Sequence[Effort]:
     """Return the efforts that an OpenAI *model* takes, least first; an unknown name is new."""
     name = plain_name(model)
     return next((taken for pattern, taken in _OPENAI if pattern.match(name)), _OPENAI_NEWEST)
+
+
+def with_effort_of(settings: Settings, taken: Sequence[Effort]) -> Settings:
+    """Return *settings* with the effort of *taken* that is nearest to the one in them."""
+    asked = settings.reasoning
+    return settings if asked is None else replace(settings, reasoning=nearest_effort(asked, taken))
 
 
 def nearest_effort(effort: Effort, taken: Sequence[Effort]) -> Effort | None:

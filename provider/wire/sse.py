@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from ..json_value import read_json
+
 Event: TypeAlias = tuple[bytes, bytes]
 """The event's name, empty if it has none, and its data."""
 
 _BOM = b"\xef\xbb\xbf"
 _JSON = (b"{", b"[")
+_FIELDS = frozenset({b"", b"id", b"retry"})
 _SIMPLE = re.compile(rb"(?:event: ([^\n]*)\n)?data: \{")
 """The start of an event that is one line of JSON, with or without a name."""
 
@@ -126,11 +129,15 @@ class SseParser:
         return events
 
     def _parse(self, lines: bytes) -> list[Event]:
-        """Return one event, read line by line; no event if its data is missing or blank."""
+        """Return one event, read line by line; no event if its data is missing or blank.
+
+        An error in a field of its own, such as ``error: {…}``, is an event after it.
+        """
         if lines.startswith(_JSON):
             return [(b"", lines.rstrip())]
         name = b""
         data: list[bytes] = []
+        errors: list[Event] = []
         for line in lines.split(b"\n"):
             field, _, value = line.partition(b":")
             if field == b"data":
@@ -139,5 +146,23 @@ class SseParser:
                 name = value.removeprefix(b" ")
             elif line and not field:
                 self.comments += 1
+            elif field not in _FIELDS and (error := _error_in(field, value)) is not None:
+                errors.append((b"error", error))
         text = b"\n".join(data)
-        return [(name, text)] if text.strip() else []
+        return [(name, text), *errors] if text.strip() else errors
+
+
+def _error_in(field: bytes, value: bytes) -> bytes | None:
+    """Return the JSON of the error that is the *value* of a *field* of its own; None: it is none.
+
+    Source: llama.cpp until the end of 2025, as in coddy-project/coddy-agent#106 on GitHub.
+    """
+    from ..classify.classify import has_error_object  # such a field is rare
+
+    try:
+        read = read_json(value)
+    except ValueError:
+        return None
+    if has_error_object(read):
+        return value.strip()
+    return b'{"error":%s}' % value.strip() if field == b"error" and read else None

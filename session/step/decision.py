@@ -137,6 +137,8 @@ _RULES = {
 }
 
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
+_EDGE_STATUSES = frozenset({403, 521, 523, 525, 530})  # 403: a challenge
+_UNKNOWN_AT_EDGE = 520
 
 
 def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
@@ -146,7 +148,7 @@ def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
     degrade it as well.
     """
     rule = _rule(failure)
-    if rule.may_repair and state.repair is not None:
+    if state.repair is not None and (rule.may_repair or _may_ask_for_less(failure)):
         return Repair(what=state.repair)
     is_listed = _is_listed(failure, rule, limits)
     may_swap = limits.max_swaps > 0 and (rule.swap is _When.ALWAYS or is_listed)
@@ -166,6 +168,11 @@ def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
         return Swap(sibling=sibling, cooldown=cooldown, passed_over=state.passed_over)
     why = _why(failure, rule, state, limits, may_swap=may_swap)
     return Stop(why=why, cooldown=cooldown, passed_over=state.passed_over if has_swaps else ())
+
+
+def _may_ask_for_less(failure: Failure) -> bool:
+    """True if the conversation fits its route, but for the length of the answer asked for."""
+    return failure.cure is not None and failure.cure.is_for_one_step
 
 
 def is_final(failure: Failure) -> bool:
@@ -197,7 +204,14 @@ def _is_listed(failure: Failure, rule: _Rule, limits: Limits) -> bool:
         return False
     if failure.status is None:
         return rule.retry is not _When.NEVER
-    return failure.status in limits.statuses
+    return failure.status in limits.statuses or (
+        _is_of_edge(failure) and _UNKNOWN_AT_EDGE in limits.statuses
+    )
+
+
+def _is_of_edge(failure: Failure) -> bool:
+    """True if the network before the provider failed: it counts as Cloudflare's unknown error."""
+    return failure.kind is FailureKind.SERVER_ERROR and failure.status in _EDGE_STATUSES
 
 
 def _applies(when: _When, is_listed: bool, is_swap: bool) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...provider.client.refused_request import resolved
 from ...provider.conversation import Text
-from ...provider.cure import Cure
+from ...provider.cure import Change, Cure
 from ...provider.route import Route
 
 if TYPE_CHECKING:
@@ -70,9 +71,13 @@ class StepRequests:
         route, cure, refused = failure.route, failure.cure, self._last
         if route is None or cure is None or refused is None:
             return None
-        cures = (*self._cures.get(route, ()), cure)
+        before = self._cures.get(route, ())
+        cure = resolved(cure, refused.content)
+        cures = (*before, cure)
         changed = self._client.render(route, self._conversation, cures)
         if changed.content == refused.content:
             return None
-        self._cures[route], self._last = cures, changed
-        return str(cure)
+        if not cure.is_for_one_step:
+            self._cures[route] = cures
+        self._last = changed
+        return str(cure.change if cure.change is Change.LEAVE_OUT_IMAGES else cure)

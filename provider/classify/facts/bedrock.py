@@ -29,6 +29,7 @@ BEDROCK = FactTable(
         _MODEL + r"Input is too long for requested model",
         _MODEL + r"prompt is too long: \d",
         _MODEL + r"input length and `max_tokens` exceed",
+        _MODEL + r"Input Tokens Exceeded: ",
         status="400 413 none",  # never a 429, which has similar words
     ),
     history=facts(

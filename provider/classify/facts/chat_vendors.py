@@ -126,6 +126,8 @@ DEEPSEEK = FactTable(
         r"(?:The )?`?content\[\]\.thinking`? in the thinking mode",
         r"An assistant message with 'tool_calls' must be followed by tool messages",
         r"Messages with role 'tool' must be a response to",
+        r"Invalid assistant message: content or tool_calls must be set",
+        r"No tool (?:output|call) found for ",
         status="400 422 none",
     ),
     # All bad requests have one code, so that only the text shows these.
@@ -137,11 +139,19 @@ DEEPSEEK = FactTable(
 # wordings, read on 2026-11-29; captures kimi_*.
 MOONSHOT = FactTable(
     money=(fact(K.QUOTA, type="exceeded_current_quota_error"),),
-    overflow=facts(
-        K.CONTEXT_OVERFLOW,
-        r"(?:Invalid request: )?Your request exceeded model token limit",
-        r"(?:Invalid request: )?Input token length too long",
-        status="400 413 none",
+    overflow=(
+        *facts(
+            K.CONTEXT_OVERFLOW,
+            r"(?:Invalid request: )?Your request exceeded model token limit",
+            r"(?:Invalid request: )?Input token length too long",
+            status="400 413 none",
+        ),
+        # MoonshotAI/kimi-code#1862
+        *facts(
+            K.REQUEST_TOO_LARGE,
+            r"(?:Invalid request: )?total message size \d{1,15} exceeds limit \d",
+            status="400 413 none",
+        ),
     ),
     history=facts(
         K.HISTORY_REJECTED,

@@ -44,6 +44,7 @@ GEMINI = FactTable(
     overflow=(
         # A quota with a shorter window, even if its text mentions plan, billing and tokens.
         fact(K.RATE_LIMIT, rpc="RESOURCE_EXHAUSTED", quota_id=ANY),
+        *facts(K.REQUEST_TOO_LARGE, r"Request payload size exceeds the limit", status="400 413"),
         *facts(
             K.CONTEXT_OVERFLOW,
             r"(?:The )?input token count (?:\(\d{1,12}\) )?exceeds the maximum number of tokens",

@@ -6,7 +6,9 @@ DashScope, xAI, Copilot, LiteLLM and others.
 Source: the sources of vllm, sglang, llama.cpp and ollama on GitHub, github.com/BerriAI/litellm
 (exception mapping and issues), github.com/code-yeongyu/oh-my-openagent/issues,
 github.com/can1357/oh-my-pi/issues and the npm package @earendil-works/pi-ai 1.6, read on
-2026-11-29.
+2026-11-29; lmstudio-ai/lmstudio-bug-tracker#2322, ggml-org/llama.cpp pull 13577,
+vllm-project/vllm#5700 and pull 36789, ollama/ollama#17638, #12884, #12064 and #13710, read on
+2026-11-30.
 """
 
 from __future__ import annotations
@@ -57,8 +59,8 @@ _TOO_LONG = (
     r"(?:invalid params, )?context window exceeds limit",
 )
 _USED_UP = (
-    r"(?:Too Many Requests: )?(?:Sorry, )?(?:you've|you have) (?:exceeded|reached|hit) your "
-    r"[^.]{0,40}(?:session|usage|weekly|daily|monthly) limit",
+    r"(?:Too Many Requests: )?(?:Sorry, )?(?:you|[\w-]{1,40})(?:'ve| have| has) "
+    r"(?:exceeded|reached|hit) (?:your|its|the) [^.]{0,40}(?:session|usage|weekly|daily|monthly) limit",
     r"(?:The |Your )?(?:[\w-]{1,20} ){0,2}usage limit (?:has been |was )?(?:reached|exceeded)",
     r"Free usage exceeded",
     # xAI
@@ -66,6 +68,31 @@ _USED_UP = (
     r"Your credit balance is too low to access",  # Anthropic, behind a gateway
 )
 _LENGTHS = "400 413 422 500 none"
+# A ceiling for the bytes of one request: MoonshotAI/kimi-code#1862, google-gemini/gemini-cli#13776.
+TOO_MANY_BYTES = (
+    r"total message size \d{1,15} exceeds limit \d",
+    r"Maximum request body size \d{1,15} exceeded",
+    r"(?:http: )?request (?:body|entity|payload|size) (?:is )?too large",
+    r"(?:Request )?payload (?:is )?too large|Request payload size exceeds the limit",
+)
+
+# A route that cannot take what every step holds; Ollama's sentence, for a model without tools.
+NO_TOOLS = r"(?:\S{1,200} |The model |This model )?does(?: not|n't) support (?:tools|tool call\w*|tool use|function calling)\b"
+MALFORMED_CALL = (
+    r"(?:\w{1,20}:? ){0,4}?(?:error|fail\w*|unable|could not|cannot|invalid)(?: to| while| in| when)?:? "
+    r"?pars(?:e|ing) (?:\S{1,40} ){0,3}?(?:tool|function)[ _-]?calls?\b"
+)
+NO_MODEL = (
+    r"(?:The |This |Requested |The requested )?model[: ]{0,2}(?:[`'\"]?[^\s`'\"]{1,200}[`'\"]?:? )?"
+    r"(?:is |was |does |could |has )?(?:not|n't)(?: been| be)? (?:found|exist|supported|available|loaded)"
+    r"(?! (?:for|with|in) (?:tool|image|vision))",
+    r"(?:Unknown|No such|Invalid) model\b(?! (?:output|response|parameter|input))",
+)
+NO_KEY = (
+    r"(?:Incorrect|Invalid|Missing|Malformed|Wrong|Expired|No|Bad)(?: or \w{1,20})? API[ _-]?key",
+    r"(?:The |Your )?(?:provided )?API[ _-]?key (?:you provided |provided )?(?:is |was |has )?"
+    r"(?:not valid|invalid|incorrect|expired|missing|required|not found)",
+)
 
 GENERIC = FactTable(
     money=(
@@ -76,6 +103,15 @@ GENERIC = FactTable(
     overflow=(
         *TOO_LARGE,
         fact(K.CONTEXT_OVERFLOW, type="exceed_context_size_error ContextWindowExceededError"),
+        fact(K.CONTEXT_OVERFLOW, type="too_many_prompt_tokens"),  # Perplexity
+        # llama.cpp, and vLLM, which subtracts the prompt from the window; no pair of numbers.
+        *facts(
+            K.CONTEXT_OVERFLOW,
+            r"context shift is disabled",
+            r"max_(?:completion_)?tokens must be at least 1, got -\d",
+            status=_LENGTHS,
+        ),
+        *facts(K.REQUEST_TOO_LARGE, *TOO_MANY_BYTES, status="400 413 422 500 none"),
         fact(K.CONTEXT_OVERFLOW, code="model_max_prompt_tokens_exceeded"),  # Copilot
         *facts(K.CONTEXT_OVERFLOW, *(_NET + text for text in _TELLING), status=_LENGTHS),
         *facts(K.CONTEXT_OVERFLOW, *(_GATEWAY + text for text in _TOO_LONG), status=_LENGTHS),
@@ -95,6 +131,16 @@ GENERIC = FactTable(
         fact(K.CONTENT_FILTER, code="data_inspection_failed DataInspectionFailed"),  # DashScope
     ),
     other=(
+        fact(K.NOT_FOUND, code="model_not_supported model_not_available_for_integrator"),  # Copilot
+        fact(
+            K.HISTORY_REJECTED,
+            text=_GATEWAY + NO_TOOLS,
+            status="400 404 422 none",
+            lacks_capacity=True,
+        ),
+        *facts(K.TOOL_CALL_MALFORMED, _GATEWAY + MALFORMED_CALL, status="400 422 500 502 none"),
+        *facts(K.NOT_FOUND, *(_GATEWAY + text for text in NO_MODEL), status="400 422 none"),
+        *facts(K.AUTH, *(_GATEWAY + text for text in NO_KEY), status="400 403 422 none"),
         fact(
             K.RATE_LIMIT,
             text=r"(?:Too Many Requests: )?(?:Sorry, )?you've exhausted this model's rate limit",
@@ -107,6 +153,7 @@ GENERIC = FactTable(
             status="429 none",
         ),
     ),
+    is_of_unknown=True,
     waits=(
         *WAITS,
         rf"(?:\A|[.,:;!]\s|\n)(?:please )?(?:retry (?:in|after)|wait) {WAIT}",

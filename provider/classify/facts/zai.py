@@ -50,7 +50,11 @@ ZAI = FactTable(
         "network_error": K.SERVER_ERROR,
         "model_context_window_exceeded": K.CONTEXT_OVERFLOW,
     },
-    waits=(r"(?:\breset at |将在 ?)(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)",),
+    waits=(
+        r"(?:\breset at |将在 ?)(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)",
+        # "…, after TIME it can be used again", as bigmodel.cn says it.
+        r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ?(?:之?后|以后|起|重置|恢复|刷新)",
+    ),
     utc_offset=8,
     coded=(r"\[(?P<code>\d{4})\]",),  # as in "[1113][Insufficient balance][20261129...]"
 )

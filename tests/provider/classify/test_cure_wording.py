@@ -11,7 +11,7 @@ import pytest
 from sidestep import Failure
 from sidestep.provider.catalog.catalog import catalog
 from sidestep.provider.classify.classify import classify_response
-from sidestep.provider.classify.cure_wording import find_cure
+from sidestep.provider.classify.cure_wording import find_cure, find_room
 from sidestep.provider.classify.report import Report, read_reports
 from sidestep.provider.cure import Change, Cure
 from sidestep.provider.wire_name import Wire
@@ -213,9 +213,83 @@ TEXTS = [
     (C.DROP_IMAGES, "This model does not support image input."),
     (C.PLAIN_CONTENT, "'messages.0' : 'content' must be a string"),
     (C.DO_NOT_FORCE, "tool_choice 'required' is not supported in the thinking mode"),
+    (C.DROP_EMPTY, "Invalid assistant message: content or tool_calls must be set"),
+    (C.DO_NOT_FORCE, "Thinking mode does not support this tool_choice"),
+    (C.DO_NOT_FORCE, "This model doesn't support tool_choice 'required'."),
+    # Images, of which it is not said which.
+    (C.LEAVE_OUT_IMAGES, "Could not process image"),
+    (
+        C.LEAVE_OUT_IMAGES,
+        "You uploaded an unsupported image. Please make sure your image is below 20 MB in size",
+    ),
+    (C.LEAVE_OUT_IMAGES, "image exceeds 5 MB maximum: 10053760 bytes > 5242880 bytes"),
+    (
+        C.LEAVE_OUT_IMAGES,
+        "The attached image or document is too large to send natively through CAPI Responses.",
+    ),
 ]
 
 DETAILS = [
+    (
+        Cure(C.LEAVE_OUT_IMAGES, "messages.7.content.2.image.source.base64.data"),
+        "messages.7.content.2.image.source.base64.data: At least one of the image dimensions "
+        "exceed max allowed size: 8000 pixels",
+    ),
+    (
+        Cure(C.LEAVE_OUT_IMAGES, "messages.73.content.0.tool_result.content.1.image.source"),
+        "messages.73.content.0.tool_result.content.1.image.source: image exceeds 5 MB maximum: "
+        "6291456 bytes > 5242880 bytes",
+    ),
+    (
+        Cure(C.LEAVE_OUT_IMAGES, "input[2].content[1].image_url"),
+        "Invalid 'input[2].content[1].image_url'. Expected a base64-encoded data URL with an image",
+    ),
+    (
+        Cure(C.SHORTEN, "1048576"),
+        "Invalid 'input[1].arguments': string too long. Expected a string with maximum length "
+        "1048576, but got a string with length 1744000 instead.",
+    ),
+    (
+        Cure(C.SHORTEN, "20000000"),
+        "String value length (20054016) exceeds the maximum allowed (20000000, from "
+        "`StreamReadConstraints.getMaxStringLength()`)",
+    ),
+    (
+        Cure(C.SHORTEN, "25000000"),
+        "1 validation error detected: Value at 'messages.1.member.content.1.member.text' failed to "
+        "satisfy constraint: Member must have length less than or equal to 25000000",
+    ),
+    (
+        Cure(C.SHORTEN, "description 1024"),
+        "Invalid 'tools[0].description': string too long. Expected a string with maximum length "
+        "1024, but got a string with length 1100 instead.",
+    ),
+    (
+        Cure(C.LIMIT_EFFORT, "high low max medium"),
+        "This model does not support effort level 'xhigh'. Supported levels: high, low, max, "
+        "medium.",
+    ),
+    (
+        Cure(C.LIMIT_EFFORT, "low medium high xhigh max"),
+        'level "minimal" not supported, valid levels: low, medium, high, xhigh, max',
+    ),
+    (
+        Cure(C.LIMIT_EFFORT, "high"),
+        "output_config.effort 'xhigh' is not supported when thinking is disabled on this model. "
+        "Use effort 'high' or below, or enable thinking.",
+    ),
+    (
+        Cure(C.LIMIT_TOKENS, "8192"),
+        "The maximum tokens you requested exceeds the model limit of 8192. Try again with a "
+        "maximum tokens value that is lower than 8192.",
+    ),
+    (
+        Cure(C.LIMIT_TOKENS, "4096"),
+        "The model returned the following errors: The maximum tokens you requested exceed the "
+        "model limit of 4096.",
+    ),
+    (Cure(C.LIMIT_TOKENS, "4096"), "max_output_tokens must be no more than 4096, got 9000"),
+    (Cure(C.FIT_ANSWER, "1096"), "prompt (3000 tokens) + max_tokens (2000) > context (4096)"),
     (
         Cure(C.LIMIT_TOKENS, "8192"),
         "max_tokens: 9000 > 8192, which is the maximum allowed number of output tokens",
@@ -251,6 +325,11 @@ DETAILS = [
 ]
 
 NOTHING = [
+    "tools.0.custom.input_schema: For 'object' type, property 'properties' is not supported",
+    "For 'array' type, property 'minItems' is not supported",
+    "Unknown name \"additionalProperties\" at 'tools[0].function_declarations[0].parameters'",
+    "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64",
+    "metadata.user_id: String should have at most 256 characters",
     pytest.param("", id="empty"),
     pytest.param("Provider returned error", id="an aggregator's own words"),
     pytest.param("messages: at least one message is required", id="no messages"),
@@ -279,8 +358,38 @@ def test_a_text_names_its_cure(change: Change, text: str) -> None:
 
 @pytest.mark.parametrize(("cure", "text"), DETAILS, ids=lambda value: str(value)[:50])
 def test_a_text_names_its_cure_and_what_it_is_about(cure: Cure, text: str) -> None:
-    assert reported(text) == cure
+    assert (find_room([Report(message=text)]) or reported(text)) == cure
     assert str(cure) == f"{cure.change}: {cure.detail}"
+
+
+EFFORTS = [
+    pytest.param(
+        Cure(C.OMIT, "reasoning.effort"),
+        "Unsupported value: 'minimal' is not supported with the 'gpt-5.1' model. Supported values "
+        "are: 'none', 'low', 'medium', and 'high'.",
+        "reasoning.effort",
+        id="Responses",
+    ),
+    pytest.param(
+        Cure(C.OMIT, "reasoning.effort"),
+        "Unsupported value: 'minimal' is not supported with the 'gpt-5.1' model.",
+        "***.effort",
+        id="with a hidden parameter",
+    ),
+    pytest.param(
+        Cure(C.OMIT, "reasoning_effort"),
+        "Unsupported value: 'xhigh' is not supported with the 'o4-mini' model.",
+        "reasoning_effort",
+        id="Chat",
+    ),
+]
+
+
+@pytest.mark.parametrize(("cure", "text", "param"), EFFORTS)
+def test_where_a_value_is_refused_its_parameter_is_left_out(
+    cure: Cure, text: str, param: str
+) -> None:
+    assert reported(text, param=param) == cure
 
 
 @pytest.mark.parametrize("text", NOTHING)
@@ -293,7 +402,7 @@ CODES = [
     pytest.param(
         {"error_code": "compaction_signature_invalid"}, C.DROP_REASONING, "", id="details"
     ),
-    pytest.param({"reason": "image_dimensions_too_large"}, C.DROP_IMAGES, "", id="reason"),
+    pytest.param({"reason": "image_dimensions_too_large"}, C.LEAVE_OUT_IMAGES, "", id="reason"),
     pytest.param(
         {"type": "extra_forbidden", "param": "body.seed"}, C.OMIT, "seed", id="extra_forbidden"
     ),

@@ -69,6 +69,35 @@ CHANGES = [
     pytest.param(CLAUDE, Cure(C.UNMARK), {"markers": 0}, id="markers"),
     pytest.param(CLAUDE, Cure(C.DROP_IMAGES), {"takes_images": False}, id="images"),
     pytest.param(
+        CLAUDE,
+        Cure(C.LEAVE_OUT_IMAGES, "#a #b"),
+        {"refused_images": frozenset({"#a", "#b"})},
+        id="refused images",
+    ),
+    pytest.param(
+        CLAUDE,
+        Cure(C.LEAVE_OUT_IMAGES, "messages.1.content.0"),
+        {"takes_images": False},
+        id="images that are not known by their content",
+    ),
+    pytest.param(CLAUDE, Cure(C.SHORTEN, "5000"), {"longest_text": 5000}, id="texts"),
+    pytest.param(
+        CLAUDE, Cure(C.SHORTEN, "description 99"), {"longest_description": 99}, id="descriptions"
+    ),
+    pytest.param(
+        CLAUDE,
+        Cure(C.LIMIT_EFFORT, "high low max"),
+        {"efforts": ("low", "high", "max")},
+        id="efforts",
+    ),
+    pytest.param(
+        CLAUDE,
+        Cure(C.LIMIT_EFFORT, "medium"),
+        {"efforts": ("none", "minimal", "low", "medium")},
+        id="the largest effort",
+    ),
+    pytest.param(CLAUDE, Cure(C.FIT_ANSWER, "99"), {"max_answer_tokens": 99}, id="what fits"),
+    pytest.param(
         "somewhere/some-model",
         Cure(C.PLAIN_CONTENT),
         {"is_plain": True, "takes_images": False},

@@ -1,0 +1,126 @@
+"""Sentences of servers that nobody knows: which report an overflow, and what room is left.
+
+Source: the issues named in `overflow_wording`, and the wordings of other servers.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from sidestep.provider.classify.overflow_wording import Room, is_overflow, room_of
+
+TOO_LONG = [
+    "Input does not fit in context length. The input has 31430 tokens, but the context length only "
+    "supports 30000 tokens.",
+    "The input has 31430 tokens, but the context length only supports 30000 tokens.",
+    "request (131168 tokens) exceeds the available context size (131072 tokens), try increasing it",
+    "the request exceeds the available context size. try increasing the context size or enable "
+    "context shift",
+    "Number of tokens (757) exceeded maximum context length (512).",
+    "Requested tokens (2285) exceed context window of 2048",
+    "Prompt exceeds maximum context length",
+    "This model maximum context length is 2048 tokens. However, your messages resulted in over "
+    "2407 tokens.",
+    "Input length (11680) exceeds model's maximum context length (4096).",
+    "ERROR: The prompt size exceeds the context window size and cannot be processed.",
+    "prompt token count of 140000 exceeds the limit of 128000",
+    "context window of 2048 exceeded by request of 2285 tokens",
+    "context length 4096 is smaller than the 5000 tokens of the prompt",
+    "max context: 8192, prompt: 9000",
+    "input 5000 > max 4096",
+    "n_ctx = 4096, prompt needs 5,120 tokens",
+    "Prompt has 140,000 tokens; the maximum is 131,072",
+    "Context size has been exceeded.",
+    "1048576 allowed, 2845475 given for input",
+    "maximum prompt length is 131072 but the request contains 537812 tokens",
+    "Prompt too long: 12000 tokens exceeds the 8192-token context window",
+    "The context holds 8192 tokens at most, 9000 were needed",
+]
+SOMETHING_ELSE = [
+    pytest.param("context deadline exceeded", id="Go's deadline"),
+    pytest.param("rate limit: input is longer than the model's context length", id="rate limit"),
+    pytest.param("input tokens per minute limit exceeded: 30000, requested 40000", id="a minute"),
+    pytest.param("You exceeded your current quota of input tokens, limit 100000", id="money"),
+    pytest.param(
+        "'max_tokens' is too large: 40000. This model's maximum context length is 32768",
+        id="the longest answer",
+    ),
+    pytest.param(
+        "max_output_tokens (200000) exceeds the model's context window 128000", id="likewise"
+    ),
+    pytest.param(
+        "messages.3.content.1.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > "
+        "5242880 bytes",
+        id="a picture",
+    ),
+    pytest.param(
+        "Invalid 'input[1].arguments': string too long. Expected a string with maximum length "
+        "1048576, but got a string with length 1744000 instead.",
+        id="a field",
+    ),
+    pytest.param("Too many images in the prompt: at most 20 are allowed, 25 given", id="pictures"),
+    pytest.param(
+        "The input has 3000 tokens, and the context length supports 30000 tokens.", id="it fits"
+    ),
+    pytest.param("Input nesting exceeds maximum depth of 64", id="depth"),
+    pytest.param("upstream timeout: context limit exceeded while waiting", id="timeout"),
+    pytest.param("Maximum number of concurrent requests exceeded for this prompt", id="at once"),
+    pytest.param("The prompt could not be processed", id="no limit"),
+    pytest.param("temperature exceeds maximum of 2", id="no prompt"),
+]
+ROOMS = [
+    (
+        "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease",
+        Room(11_760, is_enough=True),
+    ),
+    (
+        "input length and `max_tokens` exceed context limit: 199000 + 21333 > 200000, decrease",
+        Room(1_000, is_enough=False),
+    ),
+    (
+        "'max_tokens' or 'max_completion_tokens' is too large: 40000. This model's maximum context "
+        "length is 32768 tokens and your request has 1234 input tokens (40000 > 32768 - 1234)",
+        Room(31_534, is_enough=True),
+    ),
+    (
+        "This model's maximum context length is 128000 tokens. However, you requested 65535 output "
+        "tokens and your prompt contains at least 62466 input tokens, for a total of at least "
+        "128001 tokens.",
+        Room(4_096, is_enough=True),
+    ),
+    (
+        "This model's maximum context length is 4097 tokens, however you requested 4116 tokens "
+        "(3860 in your prompt; 256 for  the completion)",
+        Room(237, is_enough=False),
+    ),
+    (
+        "This endpoint's maximum context length is 131072 tokens. However, you requested about "
+        "140000 tokens (100000 of text input, 8000 of tool input, 32000 in the output). Please",
+        Room(23_072, is_enough=True),
+    ),
+    (
+        "`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens and 512 "
+        "`max_new_tokens`",
+        Room(-807, is_enough=False),
+    ),
+    ("input tokens (3000) + max_tokens (2000) > context length (4096)", Room(1_096, True)),
+    ("prompt is too long: 213462 tokens > 200000 maximum", None),
+    ("3000 + 200 of 4096 are used", None),
+]
+
+
+@pytest.mark.parametrize("message", TOO_LONG)
+def test_a_sentence_that_names_the_prompt_and_a_limit_reports_an_overflow(message: str) -> None:
+    assert is_overflow(message)
+
+
+@pytest.mark.parametrize("message", SOMETHING_ELSE)
+def test_a_sentence_about_something_else_reports_none(message: str) -> None:
+    assert not is_overflow(message)
+
+
+@pytest.mark.parametrize(("message", "room"), ROOMS)
+def test_the_room_beside_the_prompt_is_read_from_its_numbers(
+    message: str, room: Room | None
+) -> None:
+    assert room_of(message) == room
