@@ -49,9 +49,23 @@ class Cure:
     detail: str = ""
 
     @property
+    def is_of_history(self) -> bool:
+        """True if it changes a part of the conversation, not a parameter of the request."""
+        return self.change not in _OF_PARAMETERS
+
+    @property
     def is_for_one_step(self) -> bool:
         """True if the next step may not need the change."""
         return self.change is Change.FIT_ANSWER
 
     def __str__(self) -> str:
         return f"{self.change}: {self.detail}" if self.detail else str(self.change)
+
+
+_OF_PARAMETERS = frozenset(
+    {
+        *(Change.THINKING_OFF, Change.THINK_ADAPTIVELY, Change.THINK_BY_BUDGET),
+        *(Change.DECLARE_TOOLS, Change.DO_NOT_FORCE, Change.LIMIT_EFFORT, Change.LIMIT_TOKENS),
+        *(Change.FIT_ANSWER, Change.RENAME_LIMIT, Change.OMIT),
+    }
+)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..catalog.provider import Provider
     from ..wire_name import Wire
 
+_NO_SUCH_ADDRESS = frozenset({404, 405})
+"""Statuses that a wrong base URL has as well; then only the address shows it."""
 _PATIENCE = 5.0
 """Seconds for the body of an error, after its status has come."""
 
@@ -44,9 +46,12 @@ async def read_failure(
     if is_stream(response.status_code, kind, provider.wire):
         return None
     body = await read_body(blocks)
-    return failure_of_response(
+    failure = failure_of_response(
         response.status_code, response.headers, body, provider=provider, now=now
     )
+    if response.status_code in _NO_SUCH_ADDRESS:
+        failure.message += f" (asked at {_address(response)})"
+    return failure
 
 
 def failure_of_response(
@@ -65,6 +70,13 @@ def failure_of_response(
             stage=Stage.STREAM,
         )
     return classify_response(status, headers, body, provider=provider, wire=provider.wire, now=now)
+
+
+def _address(response: httpx.Response) -> str:
+    """Return the address that was asked, without what may be secret in it."""
+    url = response.request.url
+    port = "" if url.port is None else f":{url.port}"
+    return f"{url.scheme}://{url.host}{port}{url.path}"
 
 
 async def read_body(blocks: AsyncIterator[bytes]) -> bytes:

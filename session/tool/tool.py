@@ -7,13 +7,15 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
-from ...provider.conversation import Output, ToolSpec
+from ...provider.conversation import Output, ToolCall, ToolSpec
+from ...provider.handover.shortened import shortened_input
+from ...provider.json_value import write_json
 from .arguments import Arguments, BadArguments
 from .output import bounded, clean, output_of
 from .signature import description_of, is_async, name_of, parameters_of
@@ -33,6 +35,31 @@ class ToolResult:
 
     output: Output
     is_error: bool = False
+
+
+LONGEST_INPUT = 500_000
+"""Default for the bytes of one call's arguments.
+
+OpenAI refuses a field of more than 1,048,576 characters. Source: openai/codex#13270.
+"""
+
+
+def bounded_call(call: ToolCall, longest: int) -> tuple[ToolCall, ToolResult] | None:
+    """Return *call* with shortened arguments, and its result, which says so; None: it is not long.
+
+    Args:
+        longest: The bytes that its arguments may have as JSON.
+    """
+    size = len(write_json(call.input))
+    if size <= longest:
+        return None
+    text = (
+        f"{call.name!r} was not run: its arguments have {size} bytes, and at most {longest} can "
+        "be given in one call. Give them in smaller pieces, in several calls."
+    )
+    return replace(call, input=shortened_input(call.input, longest)), ToolResult(
+        text, is_error=True
+    )
 
 
 class Tool:
@@ -55,6 +82,9 @@ class Tool:
         timeout: Seconds until a call is cancelled, and the result says so; None: never.
         is_parallel: It may run at the same time as other calls of one answer.
         longest: Characters of output that the model is shown; the middle of more is left out.
+        longest_input: Bytes of arguments, as JSON, that the model may give in one call. A call with
+            more is not run, and is kept with shortened arguments, because APIs refuse a
+            conversation with a field that is too long.
 
     Attributes:
         function: What is called.
@@ -73,6 +103,7 @@ class Tool:
         timeout: float | None = 600.0,
         is_parallel: bool = False,
         longest: int = 50_000,
+        longest_input: int = LONGEST_INPUT,
     ) -> None:
         self.name = _checked_name(name_of(function) if name is None else name)
         if timeout is not None and not timeout > 0:
@@ -85,7 +116,13 @@ class Tool:
                 f"`longest` of tool {self.name!r} must be a number of characters above 0, "
                 f"got {longest!r}"
             )
+        if not longest_input > 0:
+            raise TypeError(
+                f"`longest_input` of tool {self.name!r} must be a number of bytes above 0, "
+                f"got {longest_input!r}"
+            )
         self.function = function
+        self.longest_input = longest_input
         self.timeout = timeout
         self.is_parallel = is_parallel
         self.longest = longest

@@ -75,6 +75,9 @@ class ToolRun:
         call = message.parts[index]
         assert isinstance(call, ToolCall)  # noqa: S101 - the caller has checked
         tool = self._tools.get(call.name)
+        if (ended := _too_long(call, tool)) is not None:
+            await self._end(message, index, *ended)
+            return
         if tool is None:
             await self._end(message, index, call, _unknown(call.name, self._tools))
             return
@@ -112,6 +115,13 @@ def _pending(message: Message) -> Iterator[tuple[int, ToolCall]]:
     for index, part in enumerate(message.parts):
         if isinstance(part, ToolCall) and part.state == "pending":
             yield index, part
+
+
+def _too_long(call: ToolCall, tool: Tool | None) -> tuple[ToolCall, ToolResult] | None:
+    """Return *call* and its result if its arguments are too long to be kept; None: they are not."""
+    from ..tool.tool import LONGEST_INPUT, bounded_call
+
+    return bounded_call(call, LONGEST_INPUT if tool is None else tool.longest_input)
 
 
 def _unknown(name: str, tools: Mapping[str, Tool]) -> ToolResult:

@@ -9,14 +9,16 @@ from dataclasses import replace
 import anyio
 
 from ...provider.conversation import Message, Text
+from ...provider.error import ProviderError
 from ...provider.secret import redact_shapes
 from ..deadline import Deadline
-from ..error import BudgetExceeded, ContextOverflow, FallbackUnsafe, StoreError
+from ..error import BudgetExceeded, FallbackUnsafe, StepFailed, StoreError
 from ..event import Compacted, Event, Listener, TurnEnded, notify
 from ..journal.journal import JournalScope
 from ..step.attempt import Attempt
 from .broken_answers import BrokenAnswers
 from .metered_step import MeteredStep
+from .refused import calls_for_compaction
 from .reply_reader import ReplyReader
 from .session_state import SessionState
 from .tool_run import ToolRun
@@ -160,13 +162,13 @@ class Turn:
             raise TimeoutError("the turn's deadline has passed while its tools ran")
 
     async def _step_that_fits(self) -> Message:
-        """Take a step; if the conversation is too long, shorten it and try again."""
+        """Take a step; if the conversation is too long, or refused, shorten it and try again."""
         state = self._state
         for _ in range(_COMPACTIONS):
             try:
                 return await self._step()
-            except ContextOverflow:
-                if state.compact is None:
+            except (StepFailed, ProviderError) as error:
+                if state.compact is None or not calls_for_compaction(error):
                     raise
                 before = len(state.transcript.messages)
                 if not await state.compact():

@@ -27,12 +27,20 @@ def test_the_catalog_knows_the_providers_of_every_wire() -> None:
         "gemini": "gemini",
         **dict.fromkeys(("openai-chat", "openrouter", "groq", "cerebras"), "openai-chat"),
         **dict.fromkeys(("mistral", "deepseek", "zai", "moonshot", "minimax"), "openai-chat"),
+        **dict.fromkeys(("xai", "ollama", "lmstudio", "llamacpp", "vllm"), "openai-chat"),
         **dict.fromkeys(("openrouter-anthropic", "deepseek-anthropic"), "anthropic"),
         **dict.fromkeys(("zai-anthropic", "moonshot-anthropic"), "anthropic"),
         "minimax-anthropic": "anthropic",
     }
     assert known["anthropic"].timeouts == Timeouts(connect=10, first_event=120, gap=60)
-    assert all(p.base_url.startswith("https://") and p.api_key_env for p in known.values())
+    local = {p.name: p.base_url for p in known.values() if p.base_url.startswith("http://")}
+    assert local == {
+        "ollama": "http://localhost:11434/v1",
+        "lmstudio": "http://localhost:1234/v1",
+        "llamacpp": "http://localhost:8080/v1",
+        "vllm": "http://localhost:8000/v1",
+    }
+    assert {p.name for p in known.values() if p.api_key_env is None} == set(local)
 
 
 def test_an_override_changes_what_it_names_only() -> None:

@@ -66,6 +66,30 @@ class TestRefusal:
 
         assert (failure.kind, failure.status) == (FailureKind.AUTH, 401)
 
+    @pytest.mark.parametrize("status", [404, 405])
+    async def test_where_nothing_is_found_the_address_is_told(
+        self, library: ModuleType, status: int
+    ) -> None:
+        wrong = Provider("house", "anthropic", "http://me:secret@h:81/v1", None)
+
+        def answer(_: httpx.Request) -> httpx.Response:
+            response: httpx.Response = library.Response(status, content=b"404 page not found")
+            return response
+
+        client = mocked(library, answer, providers={"house": wrong})
+        with pytest.raises(ProviderError) as caught:
+            async with client.stream(Route("house/m"), HELLO):
+                pass
+
+        message = caught.value.failure.message
+        assert message.endswith("(asked at http://h:81/v1/v1/messages)")
+        assert "secret" not in message
+
+    async def test_another_failure_tells_no_address(self, library: ModuleType) -> None:
+        failure = await failed(answering(library, b"", status=500))
+
+        assert "asked at" not in failure.message
+
     @pytest.mark.parametrize(
         ("body", "kind", "status"),
         [
