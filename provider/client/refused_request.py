@@ -44,8 +44,11 @@ def _place(body: object, path: str) -> object:
     value = body
     for step in filter(None, re.split(r"[.\[\]]+", path)):
         if isinstance(value, dict):
-            value = value.get(step, value)
-        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            inner = value.get(step)
+            value = inner if isinstance(inner, dict | list) else value
+        elif isinstance(value, list) and step.isdecimal():
+            if int(step) >= len(value):
+                return None
             value = value[int(step)]
     return value
 

@@ -33,6 +33,6 @@ def _is_of_history(failure: Failure) -> bool:
     """True if a route refused a part of the conversation, not a parameter or the step as such."""
     if failure.kind not in _REFUSALS or failure.lacks_capacity:
         return False
-    if failure.cure is None:
-        return failure.kind is FailureKind.HISTORY_REJECTED
-    return failure.cure.is_of_history
+    if failure.kind is FailureKind.HISTORY_REJECTED:
+        return True
+    return failure.cure is not None and failure.cure.is_of_history

@@ -115,3 +115,28 @@ def test_a_configuration_that_is_ignored_is_named_by_every_command_that_reads_it
 
     assert ran.returncode == 0
     assert ran.stderr.startswith("ERROR: the fallback configuration is ignored: ")
+
+
+@pytest.mark.parametrize(
+    ("wire", "address", "end"),
+    [
+        pytest.param("anthropic", "https://h/v1", "/v1", id="a version"),
+        pytest.param("anthropic", "https://h/api/v1/messages", "/v1/messages", id="messages"),
+        pytest.param(
+            "openai-chat", "https://h/v1/chat/completions", "/chat/completions", id="chat"
+        ),
+        pytest.param("openai-responses", "https://h/v1/responses/", "/responses", id="responses"),
+        pytest.param("anthropic", "https://h/api", None, id="no end of Anthropic's"),
+        pytest.param("openai-chat", "https://h/v1", None, id="no end of a chat API's"),
+    ],
+)
+def test_a_base_url_that_ends_in_what_is_appended_is_warned_of(
+    wire: str, address: str, end: str | None
+) -> None:
+    config = {"fallbackModelsByModel": {A: "house/m"}}
+    providers = {"house": {"wire": wire, "baseUrl": address}}
+
+    ran = run("check", "--json", SIDESTEP_FALLBACK_CONFIG=config, SIDESTEP_PROVIDERS=providers)
+
+    warnings = [each for each in json.loads(ran.stdout)["warnings"] if each["code"] == "C027"]
+    assert [repr(end) in each["message"] for each in warnings] == ([True] if end else [])

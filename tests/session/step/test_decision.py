@@ -193,6 +193,27 @@ def test_the_listed_statuses_move_a_step_and_no_others_do() -> None:
     assert moved == LISTED
 
 
+@pytest.mark.parametrize(
+    ("kind", "status", "moves"),
+    [
+        *((FailureKind.SERVER_ERROR, status, True) for status in (521, 523, 525, 530)),
+        pytest.param(FailureKind.SERVER_ERROR, 403, True, id="a challenge"),
+        pytest.param(FailureKind.AUTH, 403, False, id="a key"),
+        pytest.param(FailureKind.SERVER_ERROR, 501, False, id="not implemented"),
+    ],
+)
+@pytest.mark.parametrize("listed", [{520}, {500}], ids=["520 listed", "520 not listed"])
+def test_the_edge_moves_a_step_where_its_unknown_error_does(
+    kind: FailureKind, status: int, moves: bool, listed: set[int]
+) -> None:
+    limits = Limits(max_retries=3, max_swaps=2, statuses=frozenset(listed), max_wait=60.0)
+    spent = StepState(backoff=2.0, retries=3, sibling=SIBLING, sibling_is_healthy=True)
+
+    made = decide(Failure(kind=kind, message="", status=status), spent, limits)
+
+    assert isinstance(made, Swap) is (moves and 520 in listed)
+
+
 @pytest.mark.parametrize("is_healthy", [True, False], ids=["sibling healthy", "sibling degraded"])
 @pytest.mark.parametrize(
     "failure",

@@ -877,3 +877,35 @@ async def test_a_session_asks_for_what_a_changed_configuration_calls_so() -> Non
     assert (first.route, first.requested) == (A, A)
     assert (second.route, second.requested) == (B, B)
     assert session.conversation.messages[-1].requested == B
+
+
+async def test_a_call_with_arguments_that_are_too_long_is_not_run_and_kept_shortened() -> None:
+    ran: list[str] = []
+
+    def write(text: str) -> None:
+        ran.append(text)
+
+    tools = [Tool(write, longest_input=1_000)]
+    call = {"tool_calls": [{"name": "write", "input": {"text": "x" * 2_000}}]}
+    fits = {"tool_calls": [{"name": "write", "input": {"text": "x"}}]}
+    async with Outage({A: [call, fits, DONE]}, session={"tools": tools}) as outage:
+        ended = await outage.session.turn("go")
+        kept = [part for m in outage.session.conversation.messages for part in m.parts]
+
+    first, second = [part for part in kept if isinstance(part, ToolCall)]
+    assert (ended.text, ran) == ("Done.", ["x"])
+    assert (first.state, first.is_error, second.state) == ("error", True, "completed")
+    assert len(first.input["text"]) < 1_000
+    assert "left out here" in first.input["text"]
+    assert str(first.output).startswith("'write' was not run: its arguments have 2")
+    assert "x" * 1_001 not in str(outage.stub.requests[1].body)
+
+
+async def test_a_call_of_no_tool_with_arguments_that_are_too_long_is_shortened_as_well() -> None:
+    call = {"tool_calls": [{"name": "nothing", "input": {"text": "x" * 600_000}}]}
+    async with Outage({A: [call, DONE]}) as outage:
+        await outage.session.turn("go")
+        kept = [part for m in outage.session.conversation.messages for part in m.parts]
+
+    made = next(part for part in kept if isinstance(part, ToolCall))
+    assert len(made.input["text"]) < 500_000
