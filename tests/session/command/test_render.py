@@ -90,7 +90,7 @@ EXPLAINED = [
         id="a setting with its reason",
     ),
     pytest.param(
-        CLAUDE,
+        "anthropic/claude-haiku-4-5",
         {"reasoning": "high", "tool_choice": "required"},
         ["changed tool_choice 'required' to 'auto': it thinks, and then none can be forced"],
         id="a choice with its reason",
