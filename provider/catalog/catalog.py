@@ -36,9 +36,9 @@ _KNOWN = (
     Provider("moonshot", "openai-chat", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
     Provider("minimax", "openai-chat", "https://api.minimax.io/v1", "MINIMAX_API_KEY"),
     Provider("xai", "openai-chat", "https://api.x.ai/v1", "XAI_API_KEY"),
-    # Servers on this computer, on their default ports. Source: ollama/ollama docs/api/openai-compatibility.mdx,
-    # lmstudio.ai/docs/api/openai-api, docs.memberjunction.org (llama.cpp),
-    # docs.boundaryml.com/ref/llm-client-providers/vllm, read on 2026-11-30.
+    # Servers on this computer, on their default ports. Source: ollama/ollama
+    # docs/api/openai-compatibility.mdx, lmstudio.ai/docs/api/openai-api, docs.memberjunction.org
+    # (llama.cpp), docs.boundaryml.com/ref/llm-client-providers/vllm, read on 2026-11-30.
     Provider("ollama", "openai-chat", "http://localhost:11434/v1", None),
     Provider("lmstudio", "openai-chat", "http://localhost:1234/v1", None),
     Provider("llamacpp", "openai-chat", "http://localhost:8080/v1", None),

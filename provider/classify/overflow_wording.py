@@ -27,8 +27,9 @@ _LIMIT_WORD = (
 )
 _LIMIT = re.compile(rf"\b(?:{_LIMIT_WORD})\b|<=|≤", re.IGNORECASE)
 _TOO_LONG = re.compile(
-    r"\bexceed\w*|\btoo (?:long|large|big|many)\b|\b(?:long|larg|great|bigg)er than\b|\bmore than\b"
-    r"|\boverfl\w+|\b(?:not|n't|cannot) fit\b|\bbeyond\b|\bsurpass\w*|\bover the\b|\bout of context\b",
+    r"\bexceed\w*|\btoo (?:long|large|big|many)\b|\b(?:long|larg|great|bigg)er than\b"
+    r"|\bmore than\b|\boverfl\w+|\b(?:not|n't|cannot) fit\b"
+    r"|\bbeyond\b|\bsurpass\w*|\bover the\b|\bout of context\b",
     re.IGNORECASE,
 )
 _NEED_NOUN = re.compile(
@@ -71,7 +72,7 @@ _OF_ANSWER = re.compile(
 def is_overflow(message: str) -> bool:
     """True if *message*, of a server that nobody knows, reports that the prompt is too long.
 
-    >>> is_overflow("The input has 31430 tokens, but the context length only supports 30000 tokens.")
+    >>> is_overflow("The input has 31430 tokens, but the context supports only 30000 tokens.")
     True
     >>> is_overflow("context deadline exceeded")
     False

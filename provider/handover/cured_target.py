@@ -64,7 +64,7 @@ def _with_efforts(named: Sequence[str]) -> Mapping[str, Any]:
     """Return the efforts that were named, least first; a single one is the largest."""
     order: tuple[Effort, ...] = get_args(Effort)
     if len(named) == 1:
-        return {"efforts": tuple(order[: order.index(named[0]) + 1])}  # type: ignore[arg-type]
+        return {"efforts": tuple(order[: order.index(named[0]) + 1])}
     return {"efforts": tuple(effort for effort in order if effort in named)}
 
 

@@ -60,7 +60,8 @@ class Session:
             stream then fails, the step is not retried: the results stay, and a new step
             continues from them.
         compact: Called to shorten the conversation if it is too long for the model, or if every
-            route refuses what it holds; returns whether it did. None: the turn ends with `ContextOverflow`. See `Summary`.
+            route refuses what it holds; returns whether it did. None: the turn ends with the error.
+            See `Summary`.
         budget: What each turn may spend; None: no limit.
         session_budget: What all turns and side calls may spend, with earlier runs if the
             store lists their attempts; None: no limit.

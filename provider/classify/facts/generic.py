@@ -60,7 +60,8 @@ _TOO_LONG = (
 )
 _USED_UP = (
     r"(?:Too Many Requests: )?(?:Sorry, )?(?:you|[\w-]{1,40})(?:'ve| have| has) "
-    r"(?:exceeded|reached|hit) (?:your|its|the) [^.]{0,40}(?:session|usage|weekly|daily|monthly) limit",
+    r"(?:exceeded|reached|hit) (?:your|its|the) [^.]{0,40}"
+    r"(?:session|usage|weekly|daily|monthly) limit",
     r"(?:The |Your )?(?:[\w-]{1,20} ){0,2}usage limit (?:has been |was )?(?:reached|exceeded)",
     r"Free usage exceeded",
     # xAI
@@ -77,14 +78,20 @@ TOO_MANY_BYTES = (
 )
 
 # A route that cannot take what every step holds; Ollama's sentence, for a model without tools.
-NO_TOOLS = r"(?:\S{1,200} |The model |This model )?does(?: not|n't) support (?:tools|tool call\w*|tool use|function calling)\b"
+NO_TOOLS = (
+    r"(?:\S{1,200} |The model |This model )?does(?: not|n't) support "
+    r"(?:tools|tool call\w*|tool use|function calling)\b"
+)
 MALFORMED_CALL = (
-    r"(?:\w{1,20}:? ){0,4}?(?:error|fail\w*|unable|could not|cannot|invalid)(?: to| while| in| when)?:? "
+    r"(?:\w{1,20}:? ){0,4}?(?:error|fail\w*|unable|could not|cannot|invalid)"
+    r"(?: to| while| in| when)?:? "
     r"?pars(?:e|ing) (?:\S{1,40} ){0,3}?(?:tool|function)[ _-]?calls?\b"
 )
 NO_MODEL = (
-    r"(?:The |This |Requested |The requested )?model[: ]{0,2}(?:[`'\"]?[^\s`'\"]{1,200}[`'\"]?:? )?"
-    r"(?:is |was |does |could |has )?(?:not|n't)(?: been| be)? (?:found|exist|supported|available|loaded)"
+    r"(?:The |This |Requested |The requested )?model[: ]{0,2}"
+    r"(?:[`'\"]?[^\s`'\"]{1,200}[`'\"]?:? )?"
+    r"(?:is |was |does |could |has )?(?:not|n't)(?: been| be)? "
+    r"(?:found|exist|supported|available|loaded)"
     r"(?! (?:for|with|in) (?:tool|image|vision))",
     r"(?:Unknown|No such|Invalid) model\b(?! (?:output|response|parameter|input))",
 )

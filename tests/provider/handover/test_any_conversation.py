@@ -21,6 +21,9 @@ from ..conversations import ROUTES, conversations
 
 DETAILS = {
     Change.LIMIT_TOKENS: "2048",
+    Change.FIT_ANSWER: "2048",
+    Change.LIMIT_EFFORT: "low medium high",
+    Change.SHORTEN: "200",
     Change.OMIT: "temperature",
 }
 # Asked for only by an API that is otherwise than its judge here takes it for.

@@ -1,7 +1,7 @@
 """Whatever a route refuses for good, a stored conversation is never stuck.
 
-For every fact about a refusal of what the conversation holds, a server refuses a request for as long
-as it holds one poisoned thing. No later turn may depend on the user's starting afresh.
+For every fact about a refusal of what the conversation holds, a server refuses a request as long
+as it holds one poisoned thing. The third turn must end well.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ...virtual import VirtualClock
 K = FailureKind
 LONG = "long " * 2_000
 POISON = "UE9JU09O"
-PROOF = {"signature": POISON, "item_id": "rs_1", "encrypted": POISON}
+PROOF: dict[str, Any] = {"signature": POISON, "item_id": "rs_1", "encrypted": POISON}
 DETAILS = ({"type": "reasoning.text", "text": "Hm.", "signature": POISON},)
 
 WIRES: Mapping[str, Wire] = {
@@ -87,7 +87,7 @@ ANSWERS: Mapping[Wire, bytes] = {
 
 def history(route: Route) -> list[Message]:
     """Return a conversation of three steps, the first of which holds what is refused."""
-    seen = [Text("The screen:"), Image("image/png", POISON)]
+    seen: list[Text | Image] = [Text("The screen:"), Image("image/png", POISON)]
     look = ToolCall("call_POISON", "look", {"at": LONG}, "completed", seen)
     read = ToolCall("call_2", "read", {"path": "a.py"}, "completed", "print(1)")
     thought = Reasoning("Hm.", details=DETAILS, **PROOF)
@@ -163,7 +163,7 @@ async def third_turn(
     for prompt in ("One.", "Two."):
         try:
             await session.turn(prompt)
-        except Exception:  # noqa: BLE001, S112, PERF203 - only the third turn must end well
+        except Exception:  # noqa: BLE001, S112 - only the third turn must end well
             continue
     return (await session.turn("Three.")).text
 

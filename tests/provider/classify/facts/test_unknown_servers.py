@@ -2,99 +2,104 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sidestep import FailureKind
 from sidestep.provider.classify.classify import classify_error_object, classify_response
 from sidestep.provider.cure import Change, Cure
 
 from .rows import BAD, K, Row, chat, check, claude
 
+if TYPE_CHECKING:
+    from sidestep.provider.wire_name import Wire
+
 NO_FIT = (
     "Input does not fit in context length. The input has 31430 tokens, but the context length only "
     "supports 30000 tokens."
 )
+More = dict[str, Any]
 PAGE = b"<!DOCTYPE html><html><head><title>Just a moment...</title></head><body></body></html>"
 XAI = "Client specified an invalid argument"
+ANSWERS: list[tuple[str, int, Any, FailureKind, More]] = [
+    # W1: overflow.
+    ("LM Studio", 400, {"error": NO_FIT}, K.CONTEXT_OVERFLOW, {}),
+    ("LM Studio, 500", 500, chat(NO_FIT, "internal_error"), K.CONTEXT_OVERFLOW, {}),
+    ("LM Studio on Anthropic's wire", 400, claude(NO_FIT), K.CONTEXT_OVERFLOW,
+        {"wire": "anthropic"}),
+    ("mlx-serve on Anthropic's wire", 400, claude("Prompt exceeds maximum context length"),
+        K.CONTEXT_OVERFLOW, {"wire": "anthropic"}),
+    ("on Gemini's wire", 400, {"error": {"code": 400, "message": NO_FIT}}, K.CONTEXT_OVERFLOW,
+        {"wire": "gemini"}),
+    ("in a message of an api_error", 503, claude(NO_FIT, "api_error"), K.CONTEXT_OVERFLOW,
+        {"wire": "anthropic"}),
+    ("llama.cpp", 500, chat("context shift is disabled", "server_error", 500),
+        K.CONTEXT_OVERFLOW, {}),
+    ("vLLM", 400, chat("max_tokens must be at least 1, got -186.", "BadRequestError", 400),
+        K.CONTEXT_OVERFLOW, {}),
+    ("vLLM, longer", 400, chat("max_tokens must be at least 1, got -7584. (parameter=max_tokens"
+        ", value=-7584)", "BadRequestError", 400), K.CONTEXT_OVERFLOW, {}),
+    ("vLLM, really too little", 400, chat("max_tokens must be at least 1, got 0."),
+        K.BAD_REQUEST, {}),
+    ("no room for an answer", 400, chat("'max_tokens' is too large: 4000. This model's maximum "
+        "context length is 32768 tokens and your request has 32000 input tokens"),
+        K.CONTEXT_OVERFLOW, {}),
+    # Guards.
+    ("429 in such words", 429, chat(NO_FIT), K.RATE_LIMIT, {}),
+    ("401 in such words", 401, chat(NO_FIT), K.AUTH, {}),
+    ("a quota by its code", 400, chat(NO_FIT, code="insufficient_quota"), K.QUOTA, {}),
+    ("a limit by its code", 400, chat(NO_FIT, code="rate_limit_exceeded"), K.RATE_LIMIT, {}),
+    ("a key by its code", 400, chat(NO_FIT, code="invalid_api_key"), K.AUTH, {}),
+    ("Go's deadline", 500, chat("context deadline exceeded (limit 30 s)"), K.SERVER_ERROR, {}),
+    # W2
+    ("Perplexity", 400, chat("x", "too_many_prompt_tokens", 400), K.CONTEXT_OVERFLOW, {}),
+    # W5: bytes of a request.
+    ("Kimi behind a gateway", 400, chat("total message size 2100954 exceeds limit 2097152"),
+        K.REQUEST_TOO_LARGE, {}),
+    ("a proxy's ceiling", 500, chat("Maximum request body size 1048576 exceeded, actual body "
+        "size 1056562"), K.REQUEST_TOO_LARGE, {}),
+    ("Go's ceiling", 400, chat("http: request body too large"), K.REQUEST_TOO_LARGE, {}),
+    # W9: names.
+    ("Copilot", 400, chat("The requested model is not supported.", code="model_not_supported"),
+        K.NOT_FOUND, {}),
+    ("Copilot, an integrator's", 400, chat("x", code="model_not_available_for_integrator"),
+        K.NOT_FOUND, {}),
+    ("xAI", 400, {"code": XAI, "error": "Model not found: grok-9"}, K.NOT_FOUND, {}),
+    ("Ollama", 400, chat("model 'qwen9' not found"), K.NOT_FOUND, {}),
+    ("OpenAI's words", 400, chat("The model `x` does not exist or you have no access", BAD),
+        K.NOT_FOUND, {}),
+    ("a model that no output came of", 400, chat("Invalid model output"), K.BAD_REQUEST, {}),
+    ("no tools", 400, chat("registry.ollama.ai/library/gemma3:latest does not support tools"),
+        K.HISTORY_REJECTED, {"lacks_capacity": True}),
+    ("no function calling", 400, chat("This model does not support function calling"),
+        K.HISTORY_REJECTED, {"lacks_capacity": True}),
+    # W10
+    ("xAI's key", 400, {"code": XAI, "error": "Incorrect API key provided: xa***y. You can "
+        "obtain an API key from the console."}, K.AUTH, {}),
+    ("a missing key", 400, chat("Missing or invalid API key"), K.AUTH, {}),
+    ("a key that is not valid", 403, chat("API key is invalid"), K.AUTH, {}),
+    ("a key of a dictionary", 400, chat("invalid key in metadata"), K.BAD_REQUEST, {}),
+    # W11
+    ("Ollama's own model", 500, chat("error parsing tool call: raw='{\"a\":1}]', err=invalid "
+        "character ']' after top-level value", "api_error"), K.TOOL_CALL_MALFORMED, {}),
+    ("another's own model", 500, chat("Failed to parse tool call: unexpected end of JSON"),
+        K.TOOL_CALL_MALFORMED, {}),
+    ("with its class", 500, chat("ValueError: could not parse the function call"),
+        K.TOOL_CALL_MALFORMED, {}),
+    ("a tool that was not found", 500, chat("tool call failed"), K.SERVER_ERROR, {}),
+    # W12
+    ("a name in the sentence", 429, chat("you (jane-doe) have reached your weekly usage limit, "
+        "upgrade for higher limits"), K.QUOTA, {}),
+    ("a name with a space", 429, chat("You (Jane Doe) have exceeded your monthly usage limit"),
+        K.QUOTA, {}),
+    ("a name in place of you", 429, chat("jane-doe has reached its weekly usage limit"),
+        K.QUOTA, {}),
+    ("a rate", 429, chat("you (jane-doe) have reached your requests per minute"),
+        K.RATE_LIMIT, {}),
+]  # fmt: skip
 ROWS = [
-    Row(id_, "my-server", status, body, kind, **more)
-    for id_, status, body, kind, more in [
-        # W1: overflow.
-        ("LM Studio", 400, {"error": NO_FIT}, K.CONTEXT_OVERFLOW, {}),
-        ("LM Studio, 500", 500, chat(NO_FIT, "internal_error"), K.CONTEXT_OVERFLOW, {}),
-        ("LM Studio on Anthropic's wire", 400, claude(NO_FIT), K.CONTEXT_OVERFLOW,
-            {"wire": "anthropic"}),
-        ("mlx-serve on Anthropic's wire", 400, claude("Prompt exceeds maximum context length"),
-            K.CONTEXT_OVERFLOW, {"wire": "anthropic"}),
-        ("on Gemini's wire", 400, {"error": {"code": 400, "message": NO_FIT}}, K.CONTEXT_OVERFLOW,
-            {"wire": "gemini"}),
-        ("in a message of an api_error", 503, claude(NO_FIT, "api_error"), K.CONTEXT_OVERFLOW,
-            {"wire": "anthropic"}),
-        ("llama.cpp", 500, chat("context shift is disabled", "server_error", 500),
-            K.CONTEXT_OVERFLOW, {}),
-        ("vLLM", 400, chat("max_tokens must be at least 1, got -186.", "BadRequestError", 400),
-            K.CONTEXT_OVERFLOW, {}),
-        ("vLLM, longer", 400, chat("max_tokens must be at least 1, got -7584. (parameter=max_tokens"
-            ", value=-7584)", "BadRequestError", 400), K.CONTEXT_OVERFLOW, {}),
-        ("vLLM, really too little", 400, chat("max_tokens must be at least 1, got 0."),
-            K.BAD_REQUEST, {}),
-        ("no room for an answer", 400, chat("'max_tokens' is too large: 4000. This model's maximum "
-            "context length is 32768 tokens and your request has 32000 input tokens"),
-            K.CONTEXT_OVERFLOW, {}),
-        # Guards.
-        ("429 in such words", 429, chat(NO_FIT), K.RATE_LIMIT, {}),
-        ("401 in such words", 401, chat(NO_FIT), K.AUTH, {}),
-        ("a quota by its code", 400, chat(NO_FIT, code="insufficient_quota"), K.QUOTA, {}),
-        ("a limit by its code", 400, chat(NO_FIT, code="rate_limit_exceeded"), K.RATE_LIMIT, {}),
-        ("a key by its code", 400, chat(NO_FIT, code="invalid_api_key"), K.AUTH, {}),
-        ("Go's deadline", 500, chat("context deadline exceeded (limit 30 s)"), K.SERVER_ERROR, {}),
-        # W2
-        ("Perplexity", 400, chat("x", "too_many_prompt_tokens", 400), K.CONTEXT_OVERFLOW, {}),
-        # W5: bytes of a request.
-        ("Kimi behind a gateway", 400, chat("total message size 2100954 exceeds limit 2097152"),
-            K.REQUEST_TOO_LARGE, {}),
-        ("a proxy's ceiling", 500, chat("Maximum request body size 1048576 exceeded, actual body "
-            "size 1056562"), K.REQUEST_TOO_LARGE, {}),
-        ("Go's ceiling", 400, chat("http: request body too large"), K.REQUEST_TOO_LARGE, {}),
-        # W9: names.
-        ("Copilot", 400, chat("The requested model is not supported.", code="model_not_supported"),
-            K.NOT_FOUND, {}),
-        ("Copilot, an integrator's", 400, chat("x", code="model_not_available_for_integrator"),
-            K.NOT_FOUND, {}),
-        ("xAI", 400, {"code": XAI, "error": "Model not found: grok-9"}, K.NOT_FOUND, {}),
-        ("Ollama", 400, chat("model 'qwen9' not found"), K.NOT_FOUND, {}),
-        ("OpenAI's words", 400, chat("The model `x` does not exist or you have no access", BAD),
-            K.NOT_FOUND, {}),
-        ("a model that no output came of", 400, chat("Invalid model output"), K.BAD_REQUEST, {}),
-        ("no tools", 400, chat("registry.ollama.ai/library/gemma3:latest does not support tools"),
-            K.HISTORY_REJECTED, {"lacks_capacity": True}),
-        ("no function calling", 400, chat("This model does not support function calling"),
-            K.HISTORY_REJECTED, {"lacks_capacity": True}),
-        # W10
-        ("xAI's key", 400, {"code": XAI, "error": "Incorrect API key provided: xa***y. You can "
-            "obtain an API key from the console."}, K.AUTH, {}),
-        ("a missing key", 400, chat("Missing or invalid API key"), K.AUTH, {}),
-        ("a key that is not valid", 403, chat("API key is invalid"), K.AUTH, {}),
-        ("a key of a dictionary", 400, chat("invalid key in metadata"), K.BAD_REQUEST, {}),
-        # W11
-        ("Ollama's own model", 500, chat("error parsing tool call: raw='{\"a\":1}]', err=invalid "
-            "character ']' after top-level value", "api_error"), K.TOOL_CALL_MALFORMED, {}),
-        ("another's own model", 500, chat("Failed to parse tool call: unexpected end of JSON"),
-            K.TOOL_CALL_MALFORMED, {}),
-        ("with its class", 500, chat("ValueError: could not parse the function call"),
-            K.TOOL_CALL_MALFORMED, {}),
-        ("a tool that was not found", 500, chat("tool call failed"), K.SERVER_ERROR, {}),
-        # W12
-        ("a name in the sentence", 429, chat("you (jane-doe) have reached your weekly usage limit, "
-            "upgrade for higher limits"), K.QUOTA, {}),
-        ("a name with a space", 429, chat("You (Jane Doe) have exceeded your monthly usage limit"),
-            K.QUOTA, {}),
-        ("a name in place of you", 429, chat("jane-doe has reached its weekly usage limit"),
-            K.QUOTA, {}),
-        ("a rate", 429, chat("you (jane-doe) have reached your requests per minute"),
-            K.RATE_LIMIT, {}),
-    ]
+    Row(id_, "my-server", status, body, kind, **more) for id_, status, body, kind, more in ANSWERS
 ] + [
     Row(f"{id_}, by {provider}", provider, status, body, kind, headers=headers)
     for provider in ("my-server", "anthropic", "openai", "gemini")
@@ -209,7 +214,7 @@ def test_where_the_prompt_fits_a_shorter_answer_is_asked_for(
     provider: str, body: dict[str, Any], kind: str, cure: Cure | None
 ) -> None:
     row = Row("", provider, 400, body, K.BAD_REQUEST)
-    wire = "anthropic" if provider == "anthropic" else "openai-chat"
+    wire: Wire = "anthropic" if provider == "anthropic" else "openai-chat"
 
     failure = classify_response(400, {}, row.bytes, provider=provider, wire=wire)
 
