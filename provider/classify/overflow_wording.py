@@ -12,6 +12,7 @@ read on 2026-11-30.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,18 +20,24 @@ from dataclasses import dataclass
 _READ = 1_000  # characters of a message that are read
 
 _SUBJECT = re.compile(
-    r"\b(?:context|prompts?|inputs?|messages|conversation)(?![\w-]*[\[=])\b", re.IGNORECASE
+    r"\b(?:context|prompts?|inputs?|messages|conversation)(?![\w-]*[\[=])\b"
+    r"(?! (?:should|must be|validation|error|value|param|schema|type|is not))",
+    re.IGNORECASE,
 )
 _LIMIT_WORD = (
     r"max\w*|limit\w*|n_ctx|context[ _-](?:length|window|size|limit)|window|capacity|allow\w*"
-    r"|support\w*|at most|up to|available|no more than"
+    r"|support\w*|at most|up to|available|no more than|(?:less|fewer|lower) than"
+    r"|exceed\w* (?:[\w']{1,20} ){0,3}context|context(?= ?(?:of|is|[:=(])? ?\d)"
 )
 _LIMIT = re.compile(rf"\b(?:{_LIMIT_WORD})\b|<=|≤", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"\bexceed\w*|\btoo (?:long|large|big|many)\b|\b(?:long|larg|great|bigg)er than\b"
     r"|\bmore than\b|\boverfl\w+|\b(?:not|n't|cannot) fit\b"
-    r"|\bbeyond\b|\bsurpass\w*|\bover the\b|\bout of context\b",
+    r"|\bbeyond\b|\bsurpass\w*|\bover the\b",
     re.IGNORECASE,
+)
+_NOT_ENOUGH = re.compile(
+    r"\b(?:context|window)\b[^.\n]{0,40}\btoo small\b|\bout of context\b", re.IGNORECASE
 )
 _NEED_NOUN = re.compile(
     r"\b(?:prompts?|inputs?|messages|conversation|request|tokens)\b", re.IGNORECASE
@@ -45,18 +52,32 @@ _NUMBER = re.compile(
     r"(?<![\w.#-])\d{1,3}(?:[,_ ]\d{3})+(?![\w.-]*\d)|(?<![\w.#-])\d{1,12}(?!\w|\.\d)"
 )
 
+_BOUND = re.compile(
+    r"[ -](?:tokens? )?(?:(?:were|was|are|is) )?"
+    r"(?:(?P<limit>max\w*|limit|allowed|available|supported|at most)"
+    r"|(?P<need>requested|needed|required|given|provided|used|sent|received))\b",
+    re.IGNORECASE,
+)
+_STATUS = re.compile(
+    r"\A\W{0,3}\d{3}\b(?= ?[:\]-])|\b(?:error|status|code|http)\b[ :=#]{0,3}\[?\d{3}\b",
+    re.IGNORECASE,
+)
+"""A status in words, which is no number of tokens."""
+
 # A message with one of these is about something that no shorter conversation cures.
 _NOT_LENGTH = re.compile(
     r"\brate[- _]?limit|\bper[- ](?:second|minute|min|hour|day|week|month)\b|\b[TR]P[MDS]\b"
     r"|too many requests|throttl|\bquota|\bcredits?\b|\bbalance\b|\bbilling\b|\bbudget\b|\bpayment"
-    r"|usage[- ]limits?|\b(?:daily|weekly|monthly|hourly)\b|subscription|\bplan\b|concurren|\bspend"
-    r"|deadline|time[d ]?-?outs?\b|\bretries\b|\brecursion\b|\bdepth\b|\bnest(?:ed|ing)\b",
+    r"|usage[- ]limits?|\b(?:daily|weekly|monthly|hourly)\b|subscription|\bplan\b|concurren"
+    r"|\bspend|deadline|time[d ]?-?outs?\b|\bretries\b|\brecursion\b|\bmemory\b|\bqueue"
+    r"|\bbatch|\bdepth\b|\bnest(?:ed|ing)\b",
     re.IGNORECASE,
 )
-# Nor one about a part of the request, unless tokens or the context are counted.
+# Nor one about a part or a parameter of the request, unless tokens or the context are counted.
 _OF_A_PART = re.compile(
     r"\bimages?\b|\bpictures?\b|\bfiles?\b|\baudio\b|\bvideos?\b|\btools?\b|\bfunctions?\b|\bschema\b"
     r"|\bdescriptions?\b|\bnames?\b|\burl\b|\bmetadata\b|\bheaders?\b|\bids?\b|\w+_id\b|\bstop\b"
+    r"|\btop_\w+|\btemperature\b|\w+_penalty\b|\bseed\b|\blogprobs\b|\bparameters?\b"
     r"|\bstring\b|\bproperties\b|\bitems?\b|\barray\b|\bembedding",
     re.IGNORECASE,
 )
@@ -84,35 +105,41 @@ def is_overflow(message: str) -> bool:
         return False
     if _OF_A_PART.search(text) and not _COUNTED.search(text):
         return False
-    needed, limits = _numbers(text)
+    needed, limits = _numbers(_STATUS.sub(" ", text))
     if needed and limits:
         return max(needed) > max(limits)
-    return _TOO_LONG.search(text) is not None
+    return _TOO_LONG.search(text) is not None or _NOT_ENOUGH.search(text) is not None
 
 
 def _numbers(text: str) -> tuple[list[int], list[int]]:
     """Return the numbers of *text* that are called needed, and those that are called a limit.
 
-    A number is called so by the words before it. If the first number has no such words before it,
-    the words after each number count.
+    A number is called so by a word right after it, or else by the words before it. If that tells
+    only one of the two, the words after each number count.
     """
     found = list(_NUMBER.finditer(text))
     ends = [0, *(number.end() for number in found)]
     starts = [*(number.start() for number in found), len(text)]
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
-    names_follow = bool(found) and _role(gaps[0]) is None
-    needed: list[int] = []
-    limits: list[int] = []
-    for index, number in enumerate(found):
-        role = _role(gaps[index + 1 if names_follow else index], is_first=names_follow)
-        if role is None and not names_follow:
-            role = _role(gaps[index + 1], is_first=True)
-        value = int(re.sub(r"\D", "", number[0]))
-        if role == "need":
-            needed.append(value)
-        elif role == "limit":
-            limits.append(value)
-    return needed, limits
+    values = [int(re.sub(r"\D", "", number[0])) for number in found]
+    pairs = list(itertools.pairwise(gaps))
+    before = [_bound(after) or _role(words) or _first_role(after) for words, after in pairs]
+    if not {"need", "limit"}.issubset(before):
+        before = [_bound(after) or _first_role(after) for _, after in pairs]
+    roles = list(zip(before, values, strict=True))
+    return [value for role, value in roles if role == "need"], [
+        value for role, value in roles if role == "limit"
+    ]
+
+
+def _bound(words: str) -> str | None:
+    """Return what a number is called by the word right after it, as in "9000 requested"."""
+    found = _BOUND.match(words)
+    return None if found is None else found.lastgroup
+
+
+def _first_role(words: str) -> str | None:
+    return _role(words, is_first=True)
 
 
 def _role(words: str, *, is_first: bool = False) -> str | None:
@@ -163,7 +190,8 @@ _ROOM = tuple(
         # TGI, Together.
         rf"must be <= {_W}\. Given: {_I} `?inputs`? tokens and {_O} `?max_new_tokens",
         # "prompt (3000 tokens) + max_tokens (2000) exceeds the context of 4096".
-        rf"\b{_I}\b(?: tokens)?\)?[^\d\n]{{0,20}}\+[^\d\n]{{0,30}}\b{_O}\b[^\d\n]{{0,60}}\b{_W}\b",
+        rf"\b{_I}\b(?: tokens)?\)?[^\d\n]{{0,20}}"
+        rf"(?:\+|plus)[^\d\n]{{0,30}}\b{_O}\b[^\d\n]{{0,60}}\b{_W}\b",
     )
 )
 

@@ -35,6 +35,20 @@ TOO_LONG = [
     "maximum prompt length is 131072 but the request contains 537812 tokens",
     "Prompt too long: 12000 tokens exceeds the 8192-token context window",
     "The context holds 8192 tokens at most, 9000 were needed",
+    "Prompt length 5000 is greater than max_seq_len 4096",
+    "Prompt too long: 40000 tokens exceeds max context window of 32768 tokens",
+    "too many tokens in prompt: 9000 (limit 8192)",
+    "Your request contains 9000 input tokens but this endpoint allows 8192",
+    "Request (9000 tokens) exceeds context 8192",
+    "Error code: 400 - The input has 31430 tokens, but the limit is 30000.",
+    "model llama 3 has context length 8192, but the prompt has 9000 tokens",
+    "context window is too small: 9000 needed, 8192 available",
+    "4096 is the max of the context, but 5000 were requested",
+    "Input validation error: `inputs` must have less than 4095 tokens. Given: 9000",
+    "The prompt exceeds the model's context.",
+    "maximum context length of 4096 tokens has been exceeded, got 5000",
+    "Context length 8192 exceeded (12,345 tokens in the conversation)",
+    "requested 12000 tokens, but the context size is 8192",
 ]
 SOMETHING_ELSE = [
     pytest.param("context deadline exceeded", id="Go's deadline"),
@@ -66,6 +80,14 @@ SOMETHING_ELSE = [
     pytest.param("upstream timeout: context limit exceeded while waiting", id="timeout"),
     pytest.param("Maximum number of concurrent requests exceeded for this prompt", id="at once"),
     pytest.param("The prompt could not be processed", id="no limit"),
+    pytest.param("Input should be less than or equal to 2", id="pydantic"),
+    pytest.param("Input validation error: `temperature` must be <= 2, got 3", id="TGI's check"),
+    pytest.param("top_p: Input should be at most 1, got 2", id="a parameter of one"),
+    pytest.param("GPU memory limit exceeded for this prompt", id="memory"),
+    pytest.param("The prompt queue is full: limit of 100 exceeded", id="a queue"),
+    pytest.param("input is too large to process, maximum batch size 512", id="a batch"),
+    pytest.param("Invalid input: the maximum of top_k is 40, but 50 was given", id="top_k"),
+    pytest.param("Error 413: a limit of the prompt template is missing", id="a status"),
     pytest.param("temperature exceeds maximum of 2", id="no prompt"),
 ]
 ROOMS = [
@@ -103,7 +125,14 @@ ROOMS = [
         "`max_new_tokens`",
         Room(-807, is_enough=False),
     ),
-    ("input tokens (3000) + max_tokens (2000) > context length (4096)", Room(1_096, True)),
+    (
+        "input tokens (3000) + max_tokens (2000) > context length (4096)",
+        Room(1_096, is_enough=True),
+    ),
+    (
+        "Prompt tokens (3000) plus max new tokens (2000) exceed context length 4096",
+        Room(1_096, is_enough=True),
+    ),
     ("prompt is too long: 213462 tokens > 200000 maximum", None),
     ("3000 + 200 of 4096 are used", None),
 ]

@@ -329,6 +329,34 @@ HINTS = [
         at=SOON_AT,
         kind=K.QUOTA,
     ),
+    *(
+        Hint(
+            f"z.ai's clock in Chinese, {id_}",
+            "zai",
+            429,
+            said(text, **more),
+            at=SOON_AT,
+            kind=K.QUOTA,
+        )
+        for id_, text, more in (
+            (
+                "as bigmodel has it",
+                "您已达到本周使用上限\uff0c2026-11-29 20:00:30 后可继续使用。",
+                {"code": "1310"},
+            ),
+            (
+                "in brackets",
+                "[1308][您已达到每5小时的使用上限\uff0c2026-11-29 20:00:30后可继续使用。][1]",
+                {},
+            ),
+            (
+                "reset",
+                "已达到 5 小时的使用上限。您的限额将在 2026-11-29 20:00:30 重置。",
+                {"code": "1308"},
+            ),
+            ("resumed", "使用上限已用完\uff0c2026-11-29 20:00:30 恢复", {"code": "1308"}),
+        )
+    ),
     Hint(
         "z.ai's clock, in brackets",
         "zai",

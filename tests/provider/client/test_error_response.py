@@ -66,6 +66,41 @@ class TestRefusal:
 
         assert (failure.kind, failure.status) == (FailureKind.AUTH, 401)
 
+    @pytest.mark.parametrize(
+        ("body", "kind", "message"),
+        [
+            pytest.param(
+                b'error: {"code":400,"message":"the request exceeds the available context size. '
+                b'try increasing the context size","type":"invalid_request_error"}\n\n'
+                b"data: [DONE]\n\n",
+                FailureKind.CONTEXT_OVERFLOW,
+                "the request exceeds the available context size. try increasing the context size",
+                id="llama.cpp",
+            ),
+            pytest.param(
+                b'error: {"error":{"code":503,"message":"no worker"}}\n\n',
+                FailureKind.OVERLOADED,
+                "no worker",
+                id="a whole error object",
+            ),
+            pytest.param(
+                b'event: error\ndata: {"error":{"message":"Input does not fit in context length. '
+                b'The input has 31430 tokens, but the context length only supports 30000 tokens."'
+                b"}}\n\n",
+                FailureKind.CONTEXT_OVERFLOW,
+                "Input does not fit in context length. The input has 31430 tokens, but the context "
+                "length only supports 30000 tokens.",
+                id="LM Studio",
+            ),
+        ],
+    )
+    async def test_an_error_in_a_stream_is_read_whatever_field_it_is_in(
+        self, library: ModuleType, body: bytes, kind: FailureKind, message: str
+    ) -> None:
+        failure = await failed(answering(library, body))
+
+        assert (failure.kind, failure.message) == (kind, message)
+
     @pytest.mark.parametrize("status", [404, 405])
     async def test_where_nothing_is_found_the_address_is_told(
         self, library: ModuleType, status: int

@@ -348,3 +348,11 @@ def test_tools_are_found_by_name_and_bare_functions_become_tools() -> None:
 def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two tools are named 'times': give one another name"):
         tools_by_name([times, Tool(lambda: None, name="times")])
+
+
+@pytest.mark.parametrize("longest", [0, -1])
+def test_a_tool_that_could_take_no_arguments_is_refused(longest: int) -> None:
+    with pytest.raises(
+        TypeError, match="`longest_input` of tool 'times' must be a number of bytes"
+    ):
+        Tool(times, longest_input=longest)
