@@ -145,6 +145,13 @@ GENERIC = FactTable(
             status="400 404 422 none",
             lacks_capacity=True,
         ),
+        # llama.cpp refuses a picture with a 500, which no retry can change.
+        *facts(
+            K.BAD_REQUEST,
+            r"image input is not supported",
+            r"(?:This |The )?(?:model|server) does(?: not|n't) support (?:images?|vision|multimodal)",
+            status="500 501",
+        ),
         *facts(K.TOOL_CALL_MALFORMED, _GATEWAY + MALFORMED_CALL, status="400 422 500 502 none"),
         *facts(K.NOT_FOUND, *(_GATEWAY + text for text in NO_MODEL), status="400 422 none"),
         *facts(K.AUTH, *(_GATEWAY + text for text in NO_KEY), status="400 403 422 none"),

@@ -88,6 +88,10 @@ ANSWERS: list[tuple[str, int, Any, FailureKind, More]] = [
     ("with its class", 500, chat("ValueError: could not parse the function call"),
         K.TOOL_CALL_MALFORMED, {}),
     ("a tool that was not found", 500, chat("tool call failed"), K.SERVER_ERROR, {}),
+    # A picture that is refused with a 500.
+    ("llama.cpp without a projector", 500, chat("image input is not supported - hint: if this is "
+        "unexpected, you may need to provide the mmproj", "server_error", 500), K.BAD_REQUEST, {}),
+    ("an image that got lost", 500, chat("image worker crashed"), K.SERVER_ERROR, {}),
     # W12
     ("a name in the sentence", 429, chat("you (jane-doe) have reached your weekly usage limit, "
         "upgrade for higher limits"), K.QUOTA, {}),
