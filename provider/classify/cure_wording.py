@@ -126,6 +126,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.DROP_IMAGES, r"unknown variant `?image(?:_url)?`?"),
     (_C.DROP_IMAGES, r"(?:does not|doesn't) support (?:image|vision|multimodal)"),
     (_C.DROP_IMAGES, r"image input is not (?:supported|enabled)"),
+    (_C.DROP_IMAGES, r"No endpoints found that support image"),
     (_C.PLAIN_CONTENT, r"content`?'?\]? (?:must|should) be a (?:valid )?string"),
     # A field that is too long. OpenAI; Jackson, as behind Qwen (QwenLM/qwen-code#1082); pydantic;
     # AWS; zod.
@@ -175,6 +176,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
         _C.DO_NOT_FORCE,
         r"tool_choice[^\n]{0,80}(?:not supported|not allowed|only (?:supports )?auto)",
     ),
+    (_C.DO_NOT_FORCE, r"No endpoints found that support the provided 'tool_choice'"),
     (_C.DO_NOT_FORCE, r"(?:not|n't) support[^\n]{0,40}\btool_choice\b"),
     (_C.OMIT, rf"Unsupported (?:parameter|value): {_NAMED}"),
     (_C.OMIT, rf"Unrecognized request argument supplied: {_NAMED}"),

@@ -22,6 +22,7 @@ from .bedrock import REJECTED as REJECTED_BY_BEDROCK
 from .chat_vendors import REASONING
 from .gemini import REJECTED as REJECTED_BY_GEMINI
 from .openai import OVERFLOW, REJECTED, SUSPECTED, TOO_LARGE, WAITS
+from .openrouter import NONE_TAKES
 
 _GATEWAY = r"(?:litellm\.\w{1,60}: |\w{1,60}Exception - |<400> |InternalError\.[\w.]{1,60}: ){0,4}"
 
@@ -145,11 +146,13 @@ GENERIC = FactTable(
             status="400 404 422 none",
             lacks_capacity=True,
         ),
-        # llama.cpp refuses a picture with a 500, which no retry can change.
+        fact(K.BAD_REQUEST, text=NONE_TAKES, status="404"),
+        # llama.cpp refuses a picture with a 500, which no retry changes (ggml-org/llama.cpp#13566).
         *facts(
             K.BAD_REQUEST,
             r"image input is not supported",
-            r"(?:This |The )?(?:model|server) does(?: not|n't) support (?:images?|vision|multimodal)",
+            r"(?:This |The )?(?:model|server) does(?: not|n't) support "
+            r"(?:images?|vision|multimodal)",
             status="500 501",
         ),
         *facts(K.TOOL_CALL_MALFORMED, _GATEWAY + MALFORMED_CALL, status="400 422 500 502 none"),

@@ -13,6 +13,10 @@ from __future__ import annotations
 from ...fact import ANY, FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 
+# The model is there, but takes no picture or no forced call: nexu-io/nexu#875, github/app#2163,
+# JohnnyZ93/oai-compatible-copilot#229 (another server's same words), zed-industries/zed#36094.
+NONE_TAKES = r"No endpoints found that support (?:image input|the provided 'tool_choice')"
+
 _IN_FLIGHT = "openrouter_in_flight_budget"
 
 OPENROUTER = FactTable(
@@ -50,6 +54,7 @@ OPENROUTER = FactTable(
         fact(K.CONTENT_FILTER, status="403", moderation=ANY),
     ),
     other=(
+        fact(K.BAD_REQUEST, text=NONE_TAKES, status="404"),
         fact(K.OVERLOADED, error_type="provider_overloaded"),
         # From the provider behind it, which another route may not use.
         fact(

@@ -214,6 +214,8 @@ TEXTS = [
     (C.PLAIN_CONTENT, "'messages.0' : 'content' must be a string"),
     (C.DO_NOT_FORCE, "tool_choice 'required' is not supported in the thinking mode"),
     (C.DROP_EMPTY, "Invalid assistant message: content or tool_calls must be set"),
+    (C.DROP_IMAGES, "No endpoints found that support image input"),
+    (C.DO_NOT_FORCE, "No endpoints found that support the provided 'tool_choice' value."),
     (C.DO_NOT_FORCE, "Thinking mode does not support this tool_choice"),
     (C.DO_NOT_FORCE, "This model doesn't support tool_choice 'required'."),
     # Images, of which it is not said which.

@@ -128,6 +128,13 @@ ROWS = [
         "Invalid assistant message: content or tool_calls must be set", BAD), K.HISTORY_REJECTED),
     Row("DeepSeek, no output", "deepseek", 400, chat(
         "No tool output found for tool call call_1.", BAD), K.HISTORY_REJECTED),
+    *(
+        Row(f"a picture, {name}", name, 404, chat("No endpoints found that support image input",
+            code=404), K.BAD_REQUEST)
+        for name in ("openrouter", "my-server")
+    ),
+    Row("a forced call", "openrouter", 404, chat("No endpoints found that support the provided "
+        "'tool_choice' value. To learn more", code=404), K.BAD_REQUEST),
     Row("nobody's words for those we know", "groq", 400, chat(NO_FIT, BAD), K.BAD_REQUEST),
 ]  # fmt: skip
 
