@@ -20,7 +20,7 @@ from .response_body import Body
 from .stream import Stream
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Sequence
     from types import TracebackType
 
     from ..conversation import Part, Usage
@@ -80,6 +80,11 @@ class Reply:
     def stop(self) -> str | None:
         """Why the model stopped, in the provider's own word; None: it has not stopped yet."""
         return self._decoder.stop
+
+    @property
+    def assumed(self) -> Sequence[str]:
+        """What the provider did not say and was taken for granted, in half a sentence each."""
+        return self._decoder.assumed
 
     @property
     def usage(self) -> Usage:

@@ -31,6 +31,7 @@ class BaseDecoder:
         self.model: str | None = None
         self.request_id: str | None = None
         self.usage = Usage()
+        self.assumed: list[str] = []
         self.is_done = False
         self.max_output_tokens: int | None = None
         self.silent_output = 0

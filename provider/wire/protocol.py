@@ -24,6 +24,8 @@ class Decoder(Protocol):
     usage: Usage
     max_output_tokens: int | None
     """The longest answer that the request allows, to be set by who sends it; None: unknown."""
+    assumed: list[str]
+    """What the provider did not say and was taken for granted, in half a sentence each."""
     is_done: bool
     """True once nothing more can come."""
     silent_output: int

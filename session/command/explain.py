@@ -91,7 +91,7 @@ def explain_answer(
     outcome = read(recorded, provider, decoder)
     assumed = [*recorded.notes, *_notes(recorded, provider, providers)]
     if outcome.failure is None:
-        return _answer(decoder) | {"assumed": assumed}
+        return _answer(decoder) | {"assumed": [*assumed, *decoder.assumed]}
     if route is None and middleware.config is not None:
         assumed.append("a route with a healthy sibling, as no --model was given")
     outcome.failure.route = route

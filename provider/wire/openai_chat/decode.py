@@ -54,6 +54,9 @@ class ChatDecoder(BaseDecoder):
         self._refusal: list[str] = []
         self._details = ReasoningDetails()
         self._calls = CallAssembler()
+        self._index: object = None  # of the choice that is read
+        self._usages = 0  # how many events had a usage
+        self._counted_size = -1  # of the output, when the last of them came
 
     @property
     def stop(self) -> str | None:
@@ -103,6 +106,18 @@ class ChatDecoder(BaseDecoder):
         return BaseDecoder.decode(self, data, event)
 
     def _event(self, value: Any, name: bytes, data: bytes) -> Sequence[Delta]:
+        usages = self._usages
+        deltas = self._chunk(value, name, data)
+        if self._usages != usages:
+            self._counted_size = self._size
+        return deltas
+
+    @property
+    def _size(self) -> int:
+        """A number that grows with every piece of output."""
+        return len(self._text) + len(self._reasoning) + self.silent_output
+
+    def _chunk(self, value: Any, name: bytes, data: bytes) -> Sequence[Delta]:
         choices = value.get("choices")
         if name == b"error" or not choices or "error" in value:
             if name == b"error" or has_error_object(value):
@@ -111,6 +126,11 @@ class ChatDecoder(BaseDecoder):
                 self._note(value, {})
                 return _NOTHING
         choice = choices[0]
+        if len(choices) > 1 or choice.get("index") != self._index:
+            choice = self._first(choices)
+            if choice is None:
+                self._note(value, {})
+                return _NOTHING
         if self.model is None or value.get("usage") or "usage" in choice or "x_groq" in value:
             self._note(value, choice)
         delta = choice.get("delta") or {}
@@ -121,6 +141,13 @@ class ChatDecoder(BaseDecoder):
             return (TextDelta(content),)
         return self._choice(choice, delta)
 
+    def _first(self, choices: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+        """Return the choice of the answer's first index; None: *choices* hold only others."""
+        if self._index is None:
+            self._index = choices[0].get("index")
+        own = (choice for choice in choices if choice.get("index") in (self._index, None))
+        return next(own, None)
+
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Check the stream at the end of the body; a stop reason makes it whole.
 
@@ -128,7 +155,7 @@ class ChatDecoder(BaseDecoder):
             ProviderError: The stream is not whole, or means failure.
         """
         if self._stop is None:
-            raise stream_error.truncated()
+            self._assume_stop()
         kind = self._failure_of(self._stop)
         if kind is not None:
             raise stream_error.failed_stop(kind, self._stop)
@@ -137,7 +164,7 @@ class ChatDecoder(BaseDecoder):
         if self.has_reached_limit and self._calls.looks_cut and not is_cut(self._stop):
             self._stop = CUT
         was_cut = is_cut(self._stop)
-        if not (is_clean or was_cut) and self._calls.lacks_arguments:
+        if not (was_cut or (is_clean and not self.assumed)) and self._calls.lacks_arguments:
             raise stream_error.truncated()  # the stop reason may have come too early
         deltas = list(self._calls.end(is_cut=was_cut))
         if not was_cut:
@@ -147,6 +174,19 @@ class ChatDecoder(BaseDecoder):
             if not (self._text or self._calls.parts):
                 raise stream_error.empty_answer(self._stop)
         return deltas
+
+    def _assume_stop(self) -> None:
+        """Take an answer for whole that was counted at its end and closed, but has no stop reason.
+
+        Source: recordings of Snowflake Cortex, and of Novita's kimi-k2 behind OpenRouter.
+
+        Raises:
+            ProviderError: Only one of both came, or neither.
+        """
+        if not self.is_done or self._counted_size != self._size:
+            raise stream_error.truncated()
+        self._stop = "stop"
+        self.assumed.append("a whole answer, as [DONE] came after its usage, but no finish_reason")
 
     def _holds_text_alone(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> bool:
         is_alone = delta.keys() <= {"content", "role"} and not choice.get("finish_reason")
@@ -257,6 +297,7 @@ class ChatDecoder(BaseDecoder):
             raise self._error({"error": {"code": groq["error"], "message": groq["error"]}})
         for usage in (value.get("usage"), choice.get("usage"), groq.get("usage")):
             if isinstance(usage, dict) and usage:
+                self._usages += 1
                 self._take_usage(_usage(usage))
 
 
