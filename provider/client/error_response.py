@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..catalog.provider import Provider
     from ..wire_name import Wire
+    from .response_body import Body
 
 _NO_SUCH_ADDRESS = frozenset({404, 405})
 """Statuses that a wrong base URL has as well; then only the address shows it."""
@@ -33,18 +34,26 @@ def is_stream(status: int, content_type: str, wire: Wire) -> bool:
     return 200 <= status < 300 and ("json" not in content_type or wire == "gemini")
 
 
+async def is_event_stream(response: httpx.Response, body: Body, wire: Wire) -> bool:
+    """True if *response* has to be read event by event.
+
+    Some servers label an event stream as JSON, so that only its start tells them apart.
+    """
+    kind = response.headers.get("content-type", "")
+    if is_stream(response.status_code, kind, wire):
+        return True
+    return 200 <= response.status_code < 300 and await body.begins_with_event()
+
+
 async def read_failure(
     response: httpx.Response, blocks: AsyncIterator[bytes], *, provider: Provider, now: float
-) -> Failure | None:
-    """Return the failure that *response* reports; None: it is a stream, which is not read.
+) -> Failure:
+    """Return the failure that *response* reports, which is not a stream.
 
     Args:
         blocks: The body of *response*.
         now: Epoch seconds; an HTTP date is counted from it.
     """
-    kind = response.headers.get("content-type", "")
-    if is_stream(response.status_code, kind, provider.wire):
-        return None
     body = await read_body(blocks)
     failure = failure_of_response(
         response.status_code, response.headers, body, provider=provider, now=now

@@ -13,7 +13,7 @@ from ..failure import Failure, FailureKind, Stage
 from ..handover.tool_name import rename_deltas, rename_parts
 from ..secret import Secret
 from .attempt_errors import AttemptErrors
-from .error_response import read_failure
+from .error_response import is_event_stream, read_failure
 from .http_request import build_request, missing_key
 from .idle_timer import idle_timer
 from .response_body import Body
@@ -159,14 +159,15 @@ class Reply:
             raise self._errors.error(
                 self._connect_failure(failure)
             ) from self._errors.printable_error(error)
-        self._seconds_left = self._idle_timer.seconds_left
-        self._idle_timer.rest()
         self._errors.headers = response.headers
         self._body = Body(response)
-        failed = await read_failure(
-            response, self._body.blocks, provider=self._provider, now=self._wall_clock()
-        )
-        if failed is not None:
+        is_stream = await is_event_stream(response, self._body, self._provider.wire)
+        self._seconds_left = self._idle_timer.seconds_left
+        self._idle_timer.rest()
+        if not is_stream:
+            failed = await read_failure(
+                response, self._body.blocks, provider=self._provider, now=self._wall_clock()
+            )
             raise self._errors.error(failed)
 
     async def _close(self) -> None:

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 
 from ..native_cancel import run_to_end
+from .decompression import STEP, decompressor_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable, Iterator
 
     import httpx
 
 _CLOSE = 1.0
 """Seconds to close a connection, because the outcome of the attempt is already known."""
+
+_BOM = b"\xef\xbb\xbf"
+_START = 64  # bytes
+_EVENT = re.compile(rb":|(?:data|event|id|retry):")
+_LONGEST_FIELD = len(b"event:")
+
+
+def is_event(start: bytes) -> bool:
+    """True if *start*, of a body, is that of server-sent events, whatever its headers say."""
+    return _EVENT.match(start.removeprefix(_BOM).lstrip()) is not None
+
+
+async def _joined(
+    read: list[bytes], rest: AsyncGenerator[bytes, None]
+) -> AsyncGenerator[bytes, None]:
+    for block in read:
+        yield block
+    async for block in rest:
+        yield block
 
 
 class Body:
@@ -30,13 +52,40 @@ class Body:
         self._response = response
         self.is_released = False
         self.blocks: AsyncGenerator[bytes, None]
-        is_plain = response.headers.get("content-encoding", "identity") == "identity"
-        # A test's transport may already have read the body.
-        if is_plain and not response.is_stream_consumed:
-            # `aiter_raw` iterates over the same, but also counts the bytes, at 2 µs a block.
-            self.blocks = response.stream.__aiter__()  # type: ignore[union-attr, assignment]
-        else:
-            self.blocks = response.aiter_bytes()  # type: ignore[assignment]
+        self._is_abandoned = False
+        if response.is_stream_consumed:  # by a test's transport
+            self._raw: AsyncGenerator[bytes, None] = response.aiter_bytes()  # type: ignore[assignment]
+            self.blocks = self._raw
+            return
+        # `aiter_raw` iterates over the same, but also counts the bytes, at 2 µs a block.
+        self._raw = response.stream.__aiter__()  # type: ignore[union-attr, assignment]
+        decompress = decompressor_of(response.headers.get("content-encoding", ""))
+        self.blocks = self._raw if decompress is None else self._decompressed(decompress)
+
+    async def _decompressed(
+        self, decompress: Callable[[bytes], Iterator[bytes]]
+    ) -> AsyncGenerator[bytes, None]:
+        """Yield the decompressed blocks; other tasks run between them."""
+        async for block in self._raw:
+            for piece in () if self._is_abandoned else decompress(block):
+                yield piece
+                if self._is_abandoned:
+                    break
+                if len(piece) == STEP:
+                    await anyio.lowlevel.checkpoint()
+
+    async def begins_with_event(self) -> bool:
+        """True if the body begins as server-sent events do; it can still be read from its start."""
+        read: list[bytes] = []
+        start = b""
+        with suppress(Exception):
+            async for block in self.blocks:
+                read.append(block)
+                start = (start + block[:_START]).removeprefix(_BOM).lstrip()[:_START]
+                if len(start) >= _LONGEST_FIELD or start.startswith((b"{", b"[", b":")):
+                    break
+        self.blocks = _joined(read, self.blocks)
+        return is_event(start)
 
     async def release(self) -> None:
         """Return the connection to the pool, even if we are cancelled.
@@ -54,11 +103,13 @@ class Body:
         await run_to_end(self._abandon, seconds=_CLOSE)
 
     async def _abandon(self) -> None:
+        self._is_abandoned = True
         with anyio.move_on_after(_CLOSE, shield=True):
             with suppress(Exception):
                 await self._response.aclose()
             # The generators of a closed body end soon. Closing the outermost one instead would
             # leave the generators below it to the garbage collector.
-            with suppress(Exception):
-                async for _ in self.blocks:
-                    pass
+            for generator in (self.blocks, self._raw):
+                with suppress(Exception):
+                    async for _ in generator:
+                        pass

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _TRAILING = 5.0  # to wait after the stop reason for usage or content
 _DRAINING = 0.5  # to read the last bytes of a whole body, so that the connection can be used again
 
+MAX_ANSWER = 256 * 1_048_576
+"""The largest number of bytes of one body, decompressed: a million tokens and more."""
+
 
 @dataclass(slots=True)
 class _End:
@@ -78,11 +81,14 @@ class Stream:
             ProviderError: The answer is not whole, or means failure.
         """
         decoder, feed, decode = self.decoder, self.parser.feed, self.decoder.decode
-        gap, silent_output = self._gap, 0
+        gap, silent_output, bytes_left = self._gap, 0, MAX_ANSWER
         end = _End()
         try:
             timer.expect(first)
             async for block in body.blocks:
+                bytes_left -= len(block)
+                if bytes_left < 0:
+                    raise stream_error.too_large("an answer", MAX_ANSWER)  # noqa: TRY301 - it is classified below
                 has_output = False
                 for name, data in feed(block):
                     deltas = decode(data, name)
@@ -100,7 +106,7 @@ class Stream:
                 if decoder.is_done or decoder.stop is not None:
                     break
             timer.rest()
-            end.is_cut = await self._read_trailing(body, end.late)
+            end.is_cut = await self._read_trailing(body, end.late, bytes_left)
         except Exception as error:
             if not self._explains(error, end):
                 raise
@@ -115,20 +121,22 @@ class Stream:
 
     def _explains(self, error: Exception, end: _End) -> bool:
         """Note in *end* what *error* means; False: no provider and no network causes it."""
+        if self.decoder.is_done:
+            return True  # nothing can undo a whole answer
         if isinstance(error, ProviderError):
             end.failed = error.failure
-        elif not self.decoder.is_done:
-            end.broken = _connection_failure(error)
-            return end.broken is not None
-        return True
+            return True
+        end.broken = _connection_failure(error)
+        return end.broken is not None
 
-    async def _read_trailing(self, body: Body, late: list[Delta]) -> bool:
+    async def _read_trailing(self, body: Body, late: list[Delta], bytes_left: int) -> bool:
         """Read up to 5 s more after the stop reason: trailing usage or content, and the body's end.
 
         The connection can be used again if the body was read to its end.
 
         Args:
             late: Gets the deltas, even if the connection breaks after them.
+            bytes_left: How much may still come.
 
         Returns:
             True: output came after the last stop reason, and then nothing for too long.
@@ -138,6 +146,9 @@ class Stream:
             if self.decoder.is_done:
                 _shorten_deadline(scope)
             async for block in body.blocks:
+                bytes_left -= len(block)
+                if bytes_left < 0:
+                    raise stream_error.too_large("an answer", MAX_ANSWER)
                 was_done, has_output = self.decoder.is_done, False
                 for name, data in self.parser.feed(block):
                     stop_count, silent_output = self.decoder.stop_count, self.decoder.silent_output

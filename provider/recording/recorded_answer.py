@@ -11,6 +11,7 @@ from ..capture import CaptureFile
 from ..catalog.provider import Provider
 from ..catalog.vendor import vendor_named, vendor_of
 from ..client.error_response import failure_of_response, is_stream
+from ..client.response_body import is_event
 from ..delta import TextDelta, ToolCallStarted
 from ..error import ProviderError
 from ..json_value import is_json
@@ -193,7 +194,9 @@ def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
     Args:
         decoder: A new decoder of the provider's wire. It holds the parts afterwards.
     """
-    if not is_stream(recorded.status, recorded.content_type, provider.wire):
+    is_labelled = is_stream(recorded.status, recorded.content_type, provider.wire)
+    is_stream_all_the_same = 200 <= recorded.status < 300 and is_event(recorded.body)
+    if not (is_labelled or is_stream_all_the_same):
         return Outcome(
             failure_of_response(recorded.status, recorded.headers, recorded.body, provider=provider)
         )

@@ -6,9 +6,13 @@ import re
 from typing import TypeAlias
 
 from ..json_value import read_json
+from . import stream_error
 
 Event: TypeAlias = tuple[bytes, bytes]
 """The event's name, empty if it has none, and its data."""
+
+MAX_EVENT = 16 * 1_048_576
+"""The largest number of bytes of one event; the largest that we know have pictures in them."""
 
 _BOM = b"\xef\xbb\xbf"
 _JSON = (b"{", b"[")
@@ -29,20 +33,25 @@ class SseParser:
         event is an event without a name, because gateways answer so with an error.
     """
 
-    __slots__ = ("_is_after_cr", "_is_first", "_line", "_lines", "_run", "comments")
+    __slots__ = ("_held", "_is_after_cr", "_is_first", "_line", "_lines", "_run", "comments")
 
     def __init__(self) -> None:
         self.comments = 0
         """The number of comment lines; some providers keep a connection alive with them."""
         self._line: list[bytes] = []  # pieces of a line that has not ended
         self._lines: list[bytes] = []  # whole lines of an event that has not ended
+        self._held = 0  # bytes of an event that has not ended
         self._is_first = True
         self._is_after_cr = False
         # The start of the last simple event: its name, the bytes up to its brace, and their length.
         self._run = b"", b"data: {", 7
 
     def feed(self, block: bytes) -> list[Event]:
-        """Return the events that the next *block* of the body completes."""
+        """Return the events that the next *block* of the body completes.
+
+        Raises:
+            ProviderError: An event has more than `MAX_EVENT` bytes.
+        """
         is_inside = self._line or self._lines or self._is_first or self._is_after_cr
         if not is_inside and block.endswith(b"\n\n") and b"\r" not in block:
             name, head, size = self._run
@@ -55,9 +64,17 @@ class SseParser:
         if not end:
             if block:
                 self._line.append(block)
+                self._hold(len(block))
             return []
         lines = self._whole_lines(block, end)
-        return self._whole_events(lines)
+        events = self._whole_events(lines)
+        self._hold(len(block) - block.rfind(b"\n\n") - 1)
+        return events
+
+    def _hold(self, size: int) -> None:
+        self._held += size
+        if self._held > MAX_EVENT:
+            raise stream_error.too_large("an event", MAX_EVENT)
 
     def flush(self) -> list[Event]:
         """Return the event that the end of the body left without its blank line, if any."""
@@ -98,6 +115,7 @@ class SseParser:
             self._lines.append(lines)
             return []
         rest = lines[end:]
+        self._held = 0
         if self._lines:
             self._lines.append(lines[:end])
             events = self._split(b"".join(self._lines))

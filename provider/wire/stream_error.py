@@ -34,6 +34,18 @@ def unexpected_shape(
     return _server_error(f"sent an event of a shape that we do not know ({error!r})", error)
 
 
+def too_large(what: str, limit: int) -> ProviderError:
+    """Return the error for *what* of a stream if it has more than *limit* bytes.
+
+    A retry would most likely bring the same.
+    """
+    error = _server_error(
+        f"sent {what} of more than {limit // 1_048_576} MiB, which was not read further"
+    )
+    error.failure.should_retry = False
+    return error
+
+
 def truncated() -> ProviderError:
     """Return the error for a stream that ended before its terminal marker."""
     return _end_error(FailureKind.TRUNCATED, "the stream ended before its terminal marker")

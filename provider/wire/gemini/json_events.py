@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ..sse import SseParser
+from .. import stream_error
+from ..sse import MAX_EVENT, SseParser
 
 if TYPE_CHECKING:
     from ..sse import Event
@@ -30,13 +31,14 @@ class RawJsonParser:
         gemini_stream_raw_json_error.
     """
 
-    __slots__ = ("_depth", "_line", "_object", "_sse")
+    __slots__ = ("_depth", "_held", "_line", "_object", "_sse")
 
     def __init__(self) -> None:
         self._sse = SseParser()
         self._line: list[bytes] = []  # pieces of a line that has not ended
         self._object: list[bytes] = []  # lines of an object that has not ended
         self._depth = 0  # how many of its braces are open
+        self._held = 0  # bytes of a line or an object that has not ended
 
     @property
     def comments(self) -> int:
@@ -44,14 +46,28 @@ class RawJsonParser:
         return self._sse.comments
 
     def feed(self, block: bytes) -> list[Event]:
-        """Return the events that the next *block* of the body completes."""
+        """Return the events that the next *block* of the body completes.
+
+        Raises:
+            ProviderError: An event has more than `MAX_EVENT` bytes.
+        """
         if b"\n" not in block and b"\r" not in block:
             self._line.append(block)
+            self._hold(len(block))
             return []
         # On bytes, this splits only at CR, LF and CRLF.
         lines = b"".join((*self._line, block)).splitlines(keepends=True)
         self._line = [] if lines[-1].endswith((b"\n", b"\r")) else [lines.pop()]
-        return self._read(lines)
+        events = self._read(lines)
+        if events or not self._depth:
+            self._held = 0
+        self._hold(len(block) - block.rfind(b"\n") - 1 if events else len(block))
+        return events
+
+    def _hold(self, size: int) -> None:
+        self._held += size
+        if self._held > MAX_EVENT:
+            raise stream_error.too_large("an event", MAX_EVENT)
 
     def flush(self) -> list[Event]:
         """Return the events that the end of the body left unfinished, except half an object."""

@@ -158,7 +158,7 @@ class ChatDecoder(BaseDecoder):
             self._assume_stop()
         kind = self._failure_of(self._stop)
         if kind is not None:
-            raise stream_error.failed_stop(kind, self._stop)
+            raise stream_error.failed_stop(kind, self._stop or "")
         if self._refusal:
             raise stream_error.failed_stop(FailureKind.REFUSAL, "refusal", "".join(self._refusal))
         if self.has_reached_limit and self._calls.looks_cut and not is_cut(self._stop):
