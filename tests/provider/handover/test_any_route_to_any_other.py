@@ -83,8 +83,9 @@ TOOLS = tuple(
 
 
 @asynccontextmanager
-async def strict_stub() -> AsyncIterator[tuple[Stub, Client]]:
-    scenario = Scenario.parse({"answers": dict.fromkeys(ROUTES, ANSWERS)})
+async def strict_stub(*more: Route) -> AsyncIterator[tuple[Stub, Client]]:
+    """Start a stub that answers for `ROUTES` and *more*, and a client for it."""
+    scenario = Scenario.parse({"answers": dict.fromkeys((*ROUTES, *more), ANSWERS)})
     async with (
         Stub(scenario, strict=True) as stub,
         httpx.AsyncClient(timeout=None, trust_env=False) as http,  # noqa: S113
