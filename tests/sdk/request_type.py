@@ -48,9 +48,12 @@ BEYOND: Mapping[tuple[str, str], Beyond] = {
     ("openai-chat", "moonshot"): _beyond(message="reasoning_content"),
     ("openai-chat", "openrouter"): _beyond("reasoning", "reasoning_details", "cache_control"),
     ("openai-chat", "zai"): _beyond("thinking", "reasoning_content"),
-    # An unknown model may be a Gemini, and its signatures go back to where they came from.
+    # An unknown vendor gets its reasoning back as it came. Its model may be a Gemini, and the
+    # signatures of a Gemini go back to where they came from.
     # Source: ai.google.dev/gemini-api/docs/thought-signatures, read on 2026-11-29.
-    ("openai-chat", "somewhere"): _beyond(call="extra_content"),
+    ("openai-chat", "somewhere"): _beyond(
+        message="reasoning reasoning_content reasoning_details", call="extra_content"
+    ),
 }
 """What a vendor's own reference names and the types do not, of each wire and vendor."""
 
