@@ -50,6 +50,7 @@ _OPENAI: tuple[tuple[re.Pattern[str], tuple[Effort, ...]], ...] = tuple(
         (r"gpt-5(?![.\d])", ("minimal", *USUAL)),
         (r"gpt-5\.1(?!\d)", ("none", *USUAL)),
         (r"gpt-5\.[2-5](?!\d)", ("none", *USUAL, "xhigh")),
+        (r"gpt-6-astra|gpt-6\.1-sol", (*USUAL, "xhigh", "max")),
     )
 )
 _OPENAI_NEWEST: tuple[Effort, ...] = ("none", *USUAL, "xhigh", "max")

@@ -121,6 +121,7 @@ def _parts(text: st.SearchStrategy[str]) -> dict[str, st.SearchStrategy[Any]]:
     reasoning = st.builds(
         Reasoning,
         text,
+        field_name=st.none() | st.sampled_from(["reasoning", "content"]),
         signature=proof,
         redacted=proof,
         details=st.lists(objects, max_size=2).map(tuple),

@@ -131,7 +131,7 @@ ENVELOPES = ("response.created", "response.in_progress", "response.completed")
 
 def event_types() -> dict[str, Any]:
     """Return the type of each event, by the name that it has in a stream."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, type_ in vars(types.types).items():
         if name.endswith("StreamingEvent"):
             kinds = type_.model_fields["type"].annotation

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 BRIDGE = "I have read the results."
 """The text of an answer that is made up because one must stand between results and the user."""
 
+_FIELDS = frozenset({"reasoning", "reasoning_content"})
+"""The fields in which reasoning comes."""
+
 _SEPARATOR = "\n\n"
 
 
@@ -154,10 +157,10 @@ def _as_issued(thoughts: Sequence[Reasoning], target: Target) -> dict[str, Any]:
     details = [detail for thought in thoughts for detail in thought.details]
     if details:
         fields["reasoning_details"] = details
-    field = next((thought.field_name for thought in thoughts if thought.field_name), None)
+    came_in = sorted({thought.field_name for thought in thoughts if thought.field_name} & _FIELDS)
     text = _thoughts(thoughts)
     if text and not details:
-        fields[field or target.reasoning_field] = text
+        fields[next(iter(came_in), target.reasoning_field)] = text
     return fields
 
 
