@@ -93,6 +93,11 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.ADD_REASONING, r"Missing `reasoning_content` field"),
     (_C.ADD_REASONING, r"reasoning_content is missing"),
     (_C.DROP_REASONING_TEXT, r"reasoning_content`? is not (?:supported|allowed|permitted)"),
+    (_C.DROP_REASONING_TEXT, r"\bmessages[.[]\d{1,6}\]?\.reasoning\b"),
+    (
+        _C.DROP_REASONING_TEXT,
+        r"'messages\.\d{1,6}' : property 'reasoning' is (?:unsupported|not supported)",
+    ),
     # Tool calls.
     (_C.REWRITE_IDS, r"\.tool_use(?:_id|\.id): String should "),
     (_C.REWRITE_IDS, r"`tool_use` ids must be unique"),
@@ -185,6 +190,14 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.OMIT, rf"{_NAMED}: Extra inputs are not permitted"),
     (_C.OMIT, r"`(?P<detail>temperature|top_p|top_k)`[^\n]{0,60}(?:not supported|deprecated)"),
     (_C.OMIT, r"`temperature` and `(?P<detail>top_p)` cannot both be specified"),
+    # Vendors that nobody knows are asked for an effort as it was asked for. Source:
+    # github.com/router-for-me/CLIProxyAPI/issues/1572 (SGLang) and issues/1307 (Kimi elsewhere).
+    (
+        _C.OMIT,
+        r"\b(?P<detail>reasoning_effort)\b[^\n]{0,120}"
+        r"(?:not support|unsupported|Input should be|expected one of|must be)",
+    ),
+    (_C.OMIT, r"not support[^\n]{0,60}\b(?P<detail>reasoning_effort)\b"),
 )
 _IMAGE = re.compile(
     r"\b(?:images?|pictures?|image_url|input_image|inline_?[dD]ata)\b", re.IGNORECASE

@@ -168,6 +168,7 @@ def _elsewhere(model: str) -> Mapping[str, Any]:
         facts = claude(model)
         return {
             "thinking": facts.thinking,
+            "can_disable_thinking": facts.can_disable_thinking,
             "can_force_tool": facts.can_force_tool,
             "takes_sampling": facts.takes_sampling,
             "takes_temperature_and_top_p": facts.takes_temperature_and_top_p,

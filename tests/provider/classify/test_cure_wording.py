@@ -139,6 +139,12 @@ TEXTS = [
     ),
     (C.DROP_REASONING_TEXT, "Unknown parameter: 'messages[4].reasoning_details'."),
     # Calls.
+    (
+        C.DROP_REASONING_TEXT,
+        "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : "
+        "property 'reasoning' is unsupported)]",
+    ),
+    (C.DROP_REASONING_TEXT, "messages[2].reasoning: Extra inputs are not permitted"),
     (C.REWRITE_IDS, "messages.1.content.0.tool_use.id: String should match pattern '^[a-z]+$'"),
     (C.REWRITE_IDS, "messages.2.content.0.tool_result.tool_use_id: String should match pattern"),
     (C.REWRITE_IDS, "messages.4.content.1: `tool_use` ids must be unique"),
@@ -319,6 +325,22 @@ DETAILS = [
     ),
     (Cure(C.OMIT, "top_p"), "`temperature` and `top_p` cannot both be specified for this model."),
     (Cure(C.OMIT, "reasoning.effort"), "Unsupported parameter: 'reasoning.effort'"),
+    (
+        Cure(C.OMIT, "reasoning_effort"),
+        "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), "
+        "'msg': \"Input should be 'low', 'medium' or 'high'\", 'input': 'xhigh'}",
+    ),
+    (
+        Cure(C.OMIT, "reasoning_effort"),
+        "Validation error for `reasoning_effort`: expected one of `'low' | 'medium' | 'high'`, "
+        "received `'xhigh'`.",
+    ),
+    (
+        Cure(C.OMIT, "reasoning_effort"),
+        "`reasoning_effort` is not supported with this model",
+    ),
+    (Cure(C.OMIT, "reasoning_effort"), "This model does not support `reasoning_effort`."),
+    (Cure(C.OMIT, "reasoning"), "property 'reasoning' is unsupported"),
     (Cure(C.OMIT, "seed"), "Unrecognized request argument supplied: seed"),
     (Cure(C.OMIT, "parallel_tool_calls"), "property 'parallel_tool_calls' is unsupported"),
     (Cure(C.OMIT, "output_config"), "output_config: Extra inputs are not permitted"),
