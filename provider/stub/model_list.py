@@ -91,6 +91,7 @@ def _model(name: str, wire: Wire) -> dict[str, object]:
             "max_input_tokens": WINDOW,
             "max_tokens": LONGEST,
             "capabilities": None,
+            "lifecycle": "active",
         }
     return {
         "id": name,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...catalog.vendor import vendor_named
 from ...conversation import ModelPart, Reasoning, Text, ToolCall, Usage
-from ...json_value import listed
+from ...json_value import listed, mapping
 from ..signature.anthropic import prefix_of
 from ..signature.issuer import Issuer
 from ..signature.openai_responses import item_id
-from ..strict.model_facts import binds_prefix
+from ..strict.model_facts import binds_prefix, is_deepseek_thinking, is_kimi_thinking
 from ..vendor_error import to_json
 
 if TYPE_CHECKING:
@@ -51,6 +51,16 @@ class StubRequest:
     def vendor(self) -> str:
         """The owner of the API that is asked; an unknown provider is its own vendor."""
         return vendor_named(self.route.provider) or self.route.provider
+
+    @property
+    def must_think(self) -> bool:
+        """True if it is sent to a DeepSeek or a Kimi that thinks in every answer.
+
+        Such a model wants its thinking back beside its calls, even if that is empty.
+        """
+        thinks = {"deepseek": is_deepseek_thinking, "moonshot": is_kimi_thinking}.get(self.vendor)
+        is_off = mapping(self.body.get("thinking")).get("type") == "disabled"
+        return thinks is not None and thinks(self.route.model) and not is_off
 
     def id(self, prefix: str, *more: object) -> str:
         """Return an id that is the same for the same request, and differs from all others."""
@@ -148,6 +158,8 @@ def parts_of(answer: ModelAnswer, request: StubRequest) -> list[ModelPart]:
         content = request.item_id("rs", 0) if is_item else answer.reasoning
         signature = signature_of(answer, request, content)
         parts.append(Reasoning(text=answer.reasoning, signature=signature))
+    elif request.dialect == "anthropic" and answer.tool_calls and request.must_think:
+        parts.append(Reasoning(text="", signature=""))
     if answer.text:
         parts.append(Text(answer.text))
     for index, call in enumerate(answer.tool_calls):

@@ -52,7 +52,7 @@ def stream(answer: ModelAnswer, request: StubRequest) -> StreamedAnswer:
 def whole(answer: ModelAnswer, request: StubRequest) -> dict[str, object]:
     """Return *answer* as one completion."""
     message: dict[str, object] = {"role": "assistant", "content": None}
-    message |= BESIDE.get(request.vendor, {})
+    message |= _beside(request)
     calls = []
     for part in _parts(answer, request):
         match part:
@@ -82,6 +82,11 @@ def error_frames(
         return (_data({"error": error}), DONE)
     choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
     return (_data({**_head(request), "error": error, "choices": [choice]}), DONE)
+
+
+def _beside(request: StubRequest) -> Mapping[str, object]:
+    """Return what the vendor puts into every message beside its content."""
+    return {"reasoning_content": ""} if request.must_think else BESIDE.get(request.vendor, {})
 
 
 def _parts(answer: ModelAnswer, request: StubRequest) -> list[ModelPart]:
@@ -122,7 +127,8 @@ def _chunk(delta: Mapping[str, object], request: StubRequest, *, is_output: bool
 
 
 def _frames(answer: ModelAnswer, request: StubRequest) -> Iterator[Frame]:
-    yield _chunk({"role": "assistant", "content": ""}, request)
+    thought = _beside(request) if request.must_think and not answer.reasoning else {}
+    yield _chunk({"role": "assistant", "content": "", **thought}, request)
     calls = 0
     for part in _parts(answer, request):
         match part:

@@ -30,12 +30,13 @@ def keeps_what_deepseek_thought(request: ChatRequest) -> Complaint | None:
 
 
 def keeps_what_kimi_thought(request: ChatRequest) -> Complaint | None:
-    """An empty string is refused too; reports disagree about it."""
+    """An empty string is enough; reports disagree about it."""
     is_default = is_kimi_thinking(request.route.model)
     if request.vendor != "moonshot" or not request.is_asked_to_think(is_default):
         return None
     for index, message in enumerate(request.messages):
-        if message.get("tool_calls") and not string(message.get("reasoning_content")):
+        is_kept = isinstance(message.get("reasoning_content"), str)
+        if message.get("tool_calls") and not is_kept:
             why = (
                 "thinking is enabled but reasoning_content is missing in assistant tool call "
                 f"message at index {index}"

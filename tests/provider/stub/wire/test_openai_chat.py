@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sidestep.provider.conversation import ToolCall
+from sidestep.provider.route import Route
+from sidestep.provider.stub.answer import ModelAnswer
 from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.server import Stub
+from sidestep.provider.stub.wire.base import StubRequest
+from sidestep.provider.stub.wire.openai_chat import stream, whole
 
 from ..stub_client import (
     CALL,
@@ -114,3 +119,41 @@ async def test_openrouter_ends_a_failed_stream_with_a_finish_and_done() -> None:
     choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
     assert failed["choices"] == [choice]
     assert done == "[DONE]"
+
+
+THINKING = [
+    pytest.param("deepseek/deepseek-v4-pro", {}, {"reasoning_content": ""}, id="DeepSeek"),
+    pytest.param("moonshot/kimi-k3", {}, {"reasoning_content": ""}, id="Kimi"),
+    pytest.param("deepseek/deepseek-chat", {}, {}, id="one that does not think"),
+    pytest.param("deepseek/deepseek-v4-pro", {"thinking": {"type": "disabled"}}, {}, id="off"),
+    pytest.param("zai/glm-4.6", {}, {}, id="one that does not want it back"),
+]
+
+
+@pytest.mark.parametrize(("route", "body", "more"), THINKING)
+def test_who_wants_thinking_back_beside_calls_sends_it_even_if_it_is_empty(
+    route: str, body: dict[str, object], more: dict[str, str]
+) -> None:
+    request = StubRequest(route=Route(route), dialect="openai-chat", body=body)
+    answer = ModelAnswer(tool_calls=(ToolCall("call_1", "ls", {}),))
+
+    message: Any = whole(answer, request)
+    first = events(b"".join(frame.data for frame in stream(answer, request).frames))[0]
+
+    said = message["choices"][0]["message"]
+    assert {key: said[key] for key in said if key == "reasoning_content"} == more
+    assert first["choices"][0]["delta"] == {"role": "assistant", "content": "", **more}
+
+
+def test_openai_hides_what_it_thought() -> None:
+    request = StubRequest(route=Route("openai-chat/gpt-5"), dialect="openai-chat")
+
+    said: Any = whole(ModelAnswer(reasoning="Hm. " * 9, text="Hi"), request)
+
+    assert said["choices"][0]["message"] == {
+        "role": "assistant",
+        "content": "Hi",
+        "refusal": None,
+        "annotations": [],
+    }
+    assert said["usage"]["completion_tokens_details"]["reasoning_tokens"] > 0
