@@ -1,0 +1,22 @@
+"""What holds for the tests that run the agents of others: without an agent, its tests are not run."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from .client import CLIENTS
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+MISSING = sorted(name for name in CLIENTS if shutil.which(name) is None)
+
+collect_ignore_glob = ["test_*.py"] if len(MISSING) == len(CLIENTS) else []
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    if MISSING:
+        terminalreporter.write_line(
+            f"tests/clients was left out for {', '.join(MISSING)}: see tests/README.md"
+        )
