@@ -1,4 +1,4 @@
-"""What holds for the tests that run the agents of others: without an agent, its tests are not run."""
+"""Leaves out what needs an agent that is not on the PATH."""
 
 from __future__ import annotations
 
