@@ -40,12 +40,13 @@ class _Selector(selectors.DefaultSelector):
     def __init__(self) -> None:
         super().__init__()
         self.passed = 0.0
+        self.threads = 0  # at work for the loop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None or timeout <= 0:
             return super().select(timeout)
         ready = super().select(QUIET)
-        if not ready:
+        if not ready and not self.threads:
             self.passed += timeout
         return ready
 
@@ -54,8 +55,8 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """An event loop of asyncio in which time moves only when nothing else can happen.
 
     What the sockets of one process send to each other arrives at once, so that the loop waits a
-    moment of real time before it moves. Nothing else may be waited for, no thread and no other
-    process.
+    moment of real time before it moves. It also waits for its threads, which resolve names. No
+    other process may be waited for.
     """
 
     def __init__(self) -> None:
@@ -64,6 +65,19 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._events.passed
+
+    def run_in_executor(self, *call: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        self._events.threads += 1
+        future = super().run_in_executor(*call)
+        future.add_done_callback(self._thread_ended)
+        return future
+
+    def _thread_ended(self, _: asyncio.Future[Any]) -> None:
+        self._events.threads -= 1
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as its parent
+        """Wait for the threads as long as they take, because no real time passes here."""
+        await super().shutdown_default_executor()
 
 
 def virtual_backend(name: str) -> tuple[str, dict[str, object]]:
