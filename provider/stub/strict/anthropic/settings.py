@@ -199,9 +199,23 @@ def asks_for_a_known_effort(request: AnthropicRequest) -> Complaint | None:
         *others, last = map(repr, EFFORTS)
         return bad(f"output_config.effort: Input should be {', '.join(others)} or {last}")
     if effort in taken:
-        return None
+        return _too_much_effort(request, effort)
     levels = ", ".join(taken)
     return bad(f"This model does not support effort level '{effort}'. Supported levels: {levels}.")
+
+
+def _too_much_effort(request: AnthropicRequest, effort: str) -> Complaint | None:
+    """Models since Opus 4.7 take the highest levels only while they may think.
+
+    Source: anthropics/claude-code#76689.
+    """
+    is_new = "xhigh" in request.facts.efforts
+    if request.thinking != "disabled" or not is_new or effort not in {"xhigh", "max"}:
+        return None
+    return bad(
+        f"output_config.effort '{effort}' is not supported when thinking is disabled on this "
+        "model. Use effort 'high' or below, or enable thinking."
+    )
 
 
 @first_party
