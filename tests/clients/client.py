@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-SHELL = "echo hello-$((40+2))"
+SHELL = "printf 'hello-%s' 42"
 """The command that the model asks for. Its output is in no request unless it was run."""
 OUTPUT = "hello-42"
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && echo It is done."
@@ -184,7 +184,8 @@ CLIENTS: Mapping[str, Client] = {
         arguments={"command": SHELL, "is_background": False, "description": "Say hello"},
     ),
     "mini": Client(
-        routes=("openai-chat/gpt-4.1", "groq/llama-3.3-70b", "mistral/mistral-large-latest"),
+        # LiteLLM sends the reasoning of another vendor's answer back under a name of its own.
+        routes=("openai-chat/gpt-4.1", "deepseek/deepseek-v4-pro"),
         launch=_mini,
         tool="bash",
         arguments={"command": SHELL},
