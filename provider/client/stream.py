@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import anyio
 
@@ -88,7 +88,7 @@ class Stream:
             async for block in body.blocks:
                 bytes_left -= len(block)
                 if bytes_left < 0:
-                    raise stream_error.too_large("an answer", MAX_ANSWER)  # noqa: TRY301 - it is classified below
+                    _refuse_more()
                 has_output = False
                 for name, data in feed(block):
                     deltas = decode(data, name)
@@ -148,7 +148,7 @@ class Stream:
             async for block in body.blocks:
                 bytes_left -= len(block)
                 if bytes_left < 0:
-                    raise stream_error.too_large("an answer", MAX_ANSWER)
+                    _refuse_more()
                 was_done, has_output = self.decoder.is_done, False
                 for name, data in self.parser.feed(block):
                     stop_count, silent_output = self.decoder.stop_count, self.decoder.silent_output
@@ -186,6 +186,10 @@ class Stream:
     def _decode(self, name: bytes, data: bytes) -> Sequence[Delta]:
         """Return the deltas of an event; none if the answer is whole, which nothing can undo."""
         return () if self.decoder.is_done else self.decoder.decode(data, name)
+
+
+def _refuse_more() -> NoReturn:
+    raise stream_error.too_large("an answer", MAX_ANSWER)
 
 
 def _shorten_deadline(scope: anyio.CancelScope) -> None:

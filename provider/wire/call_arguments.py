@@ -10,12 +10,15 @@ github.com/quarkiverse/quarkus-langchain4j/pull/2642 (encoded twice).
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from ..json_value import read_json
 
 _LENIENT = json.JSONDecoder(strict=False)
 """It takes a raw line break or tab inside a string, which JSON forbids."""
+_TEXT = re.compile(r"\S")
+_MOST = 64  # values in the arguments of one call
 _DEEPEST = 3  # times that arguments may be encoded
 
 
@@ -69,15 +72,22 @@ def _objects(text: str, depth: int) -> list[dict[str, Any]] | None:
 def _values(text: str) -> list[Any]:
     """Return the values that stand one after another in *text*; empty: it holds something else."""
     values: list[Any] = []
-    rest = text.strip()
-    while rest:
+    end = _skip_blank(text, 0)
+    while end < len(text):
         try:
-            value, end = _LENIENT.raw_decode(rest)
-            rest = rest[end:].lstrip()
+            value, end = _LENIENT.raw_decode(text, end)
             values.append(_without_surrogates(value))
         except (ValueError, RecursionError):
             return []
+        if len(values) > _MOST:
+            return []
+        end = _skip_blank(text, end)
     return values
+
+
+def _skip_blank(text: str, start: int) -> int:
+    found = _TEXT.search(text, start)
+    return len(text) if found is None else found.start()
 
 
 def _without_surrogates(value: Any) -> Any:

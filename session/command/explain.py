@@ -19,6 +19,7 @@ from ...provider.recording.recorded_answer import Outcome, Recorded, read
 from ...provider.route import Route
 from ...provider.secret import redact_keys, redact_shapes
 from ...provider.wire.registry import decoder_of
+from ...provider.wire.stop_word import is_cut
 from ..event_json import failure_to_json
 from ..step.decision import Retry, StepState, Stop, Swap, decide
 from ..step.middleware import Sidestep
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     from ..plan.config import FallbackConfig
     from ..plan.plan import Plan
     from ..step.decision import Decision
-
-_CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "MAX_TOKENS", "model_length"})
-"""The stop reasons of all wires for an answer that reached its token limit."""
 
 _ELSEWHERE = Route("another/route")
 """Stands for a healthy sibling if no route was named."""
@@ -133,7 +131,7 @@ def _fact(outcome: Outcome, recorded: Recorded, decoder: Decoder) -> str:
 
 def _answer(decoder: Decoder) -> dict[str, Any]:
     return {
-        "kind": "max_tokens" if decoder.stop in _CUT_SHORT else "ok",
+        "kind": "max_tokens" if is_cut(decoder.stop) else "ok",
         "text": "".join(part.text for part in decoder.parts if isinstance(part, TextPart)),
         "thinking": "".join(part.text for part in decoder.parts if isinstance(part, Reasoning)),
         "tool_calls": [

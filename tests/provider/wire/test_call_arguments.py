@@ -67,6 +67,8 @@ UNREADABLE = [
     pytest.param(A + '{"path": "a.py", "line": 2}', id="a draft, then more of it"),
     pytest.param('{"path": "a.py", "line": 2}' + A, id="less of it"),
     pytest.param("[" * 100_000, id="nested too deeply"),
+    pytest.param("{}" * 100_000, id="more objects than anybody means"),
+    pytest.param('{"a":' * 100_000, id="objects nested too deeply"),
 ]
 
 

@@ -157,7 +157,7 @@ def test_the_calls_of_another_choice_are_not_made() -> None:
     reader = decoder()
     made, other = (
         fragment(arguments, index=0, id=id_, **READ)
-        for arguments, id_ in (('{"a"', "1"), ("", "2"))
+        for arguments, id_ in (('{"a"', "1"), ('{"b"', "2"))
     )
 
     read(reader, [choosing(choice(0, tool_calls=[made])), choosing(choice(1, tool_calls=[other]))])
