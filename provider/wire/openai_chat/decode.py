@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 _NOTHING: tuple[Delta, ...] = ()
 _WITH_THINK_TAG = frozenset({"minimax"})
 """The vendors of models that think inside the content, in a tag at its start."""
-_OTHER_FIELD = "reasoning"
-_REASONING_FIELDS = (_OTHER_FIELD, "reasoning_content")
 
 
 class ChatDecoder(BaseDecoder):
@@ -248,12 +246,12 @@ class ChatDecoder(BaseDecoder):
         details = ""
         if entries:
             details = "".join([self._details.add(mapping(entry)) for entry in entries])
-        fields = (name for name in _REASONING_FIELDS if string(delta.get(name)))
-        field = next(fields, None)
-        text = details if field is None else delta[field]
+        text = string(delta.get("reasoning"))
+        if not text:
+            text = string(delta.get("reasoning_content")) or details
+        elif self._is_unknown:
+            self._reasoning_field = "reasoning"
         if text:
-            if field == _OTHER_FIELD and self._is_unknown:
-                self._reasoning_field = field
             self._reasoning.append(text)
             yield ReasoningDelta(text)
         elif entries:
