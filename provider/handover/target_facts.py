@@ -15,6 +15,7 @@ from ..catalog.model import (
     reasons_as_openai,
     refuses_effort,
     sampling_efforts,
+    thinks_as_deepseek,
 )
 from ..catalog.vendor import vendor_of
 from .chat_facts import chat_facts, sees
@@ -85,6 +86,7 @@ def _anthropic(target: Target) -> Target:
         ids=FACADE_IDS,
         missing_reasoning=PLACEHOLDER if wants_thinking else None,
         thinking_excludes_forcing=wants_thinking,
+        can_force_tool=not (target.vendor == "deepseek" and thinks_as_deepseek(target.route.model)),
         unsupported_parameters=_NO_SWITCH if is_kimi_by_effort(target.route.model) else frozenset(),
         takes_images=sees(target.vendor, target.route.model.lower()),
         markers=4 if target.vendor == "openrouter" else 0,

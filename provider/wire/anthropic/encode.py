@@ -69,7 +69,8 @@ def encode(handover: Handover) -> dict[str, Any]:
     if handover.tools:
         body["tools"] = [_tool(tool) for tool in handover.tools]
         excludes_forcing = kind == "enabled" or (thinks and target.thinking_excludes_forcing)
-        body |= _tool_choice(handover, excludes_forcing=excludes_forcing)
+        is_off = kind == "disabled"
+        body |= _tool_choice(handover, excludes_forcing=excludes_forcing, is_off=is_off)
     body |= thinking
     if target.takes_sampling and not thinks:
         body |= _sampling(handover)
@@ -227,17 +228,22 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"name": tool.name, **described, "input_schema": object_schema(tool.input_schema)}
 
 
-def _tool_choice(handover: Handover, *, excludes_forcing: bool) -> dict[str, dict[str, Any]]:
+def _tool_choice(
+    handover: Handover, *, excludes_forcing: bool, is_off: bool
+) -> dict[str, dict[str, Any]]:
     """Return the parameter for the choice of tools; empty: it has its default.
 
     Args:
         excludes_forcing: It is asked to think in a way in which no tool can be forced. With a
             budget, none can; Claude that thinks as much as it likes takes it.
             Source: github.com/langchain-ai/langchain-aws/pull/1141.
+        is_off: Thinking is switched off, so that a model that cannot be forced while it thinks
+            can be.
     """
     target, settings = handover.target, handover.settings
     choice = _choice(handover)
-    if choice["type"] in ("any", "tool") and (excludes_forcing or not target.can_force_tool):
+    cannot_force = excludes_forcing or not (target.can_force_tool or is_off)
+    if choice["type"] in ("any", "tool") and cannot_force:
         why = "it thinks, and then none can be forced"
         why = why if excludes_forcing else "this model cannot be forced"
         handover.note("changed", f"tool_choice {settings.tool_choice!r} to 'auto'", why)
