@@ -265,7 +265,7 @@ def test_the_source_and_the_hints_of_a_public_class_are_there(cls: type) -> None
     assert isinstance(typing.get_type_hints(cls), dict)
     assert inspect.signature(cls) is not None
     for name, method in inspect.getmembers(cls, inspect.isfunction):
-        if not name.startswith("_") and method.__module__.startswith("sidestep"):
+        if not name.startswith("_") and (method.__module__ or "").startswith("sidestep"):
             assert "return" in typing.get_type_hints(method), name
 
 

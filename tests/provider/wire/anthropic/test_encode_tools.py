@@ -143,6 +143,12 @@ CHOICES = [
         Settings(tool_choice="required"), {"can_force_tool": False}, AUTO, id="cannot be forced"
     ),
     pytest.param(
+        Settings(tool_choice="required", reasoning="none"),
+        {"can_force_tool": False},
+        ANY,
+        id="can be forced, because it does not think",
+    ),
+    pytest.param(
         Settings(tool_choice="read", reasoning="low", max_output_tokens=9000),
         {"thinking": "manual"},
         AUTO,
