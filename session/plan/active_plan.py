@@ -87,6 +87,8 @@ class ActivePlan:
         Raises:
             ValueError: *asked* is neither a route nor the name of a chain.
         """
+        if needs is None and pinned is None and (cached := self._options.get(asked)) is not None:
+            return cached  # nearly every step
         plan = self.plan
         if plan is None:
             return self._without_plan(asked, needs)

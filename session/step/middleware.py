@@ -130,12 +130,13 @@ class Sidestep:
         replaced and every cooldown is cleared.
         """
         watcher = self._watcher
-        if watcher is not None:
-            is_first = not watcher.is_read
-            if watcher.has_changed():
-                self._active = ActivePlan.of(watcher.plan, self.policy, self._environ)
-                if not is_first:
-                    self.degraded.clear()
+        if watcher is None:
+            return self._active
+        is_first = not watcher.is_read
+        if watcher.has_changed():
+            self._active = ActivePlan.of(watcher.plan, self.policy, self._environ)
+            if not is_first:
+                self.degraded.clear()
         return self._active
 
     @property
@@ -227,7 +228,7 @@ class Sidestep:
             ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
                 *deadline* is not above 0.
         """
-        seconds = validated_deadline(deadline)
+        seconds = None if deadline is None else validated_deadline(deadline)
         if journal is None and self.journal is not None:
             journal = self.journal.scope()
         active = self.active

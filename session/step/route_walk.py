@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from .hooks import Hooks
     from .reporter import StepReporter
 
+_NO_COUNTS: dict[Route, int] = {}
+"""Of most steps; nothing is added to it."""
+
 
 class RouteWalk:
     """The way of one step from route to route.
@@ -50,7 +53,7 @@ class RouteWalk:
         self._reporter = reporter
         self._serves = hooks.serves
         self._estimated: Mapping[Route, str] = {}
-        self.uncounted: dict[Route, int] = {}
+        self.uncounted = _NO_COUNTS
         if options.uncounted and hooks.can_count:
             self.uncounted = dict(options.uncounted)
             unfit = dict(options.unfit)
@@ -139,8 +142,9 @@ class RouteWalk:
                 self._skip(route, why)
 
     def _begin(self, route: Route) -> None:
-        self.route = route
-        self._tried = {route}
+        if route != self.route:
+            self.route = route
+            self._tried = {route}
 
     def _unfit(self, route: Route) -> str | None:
         """Return why *route* cannot take this step; None: it can.

@@ -172,10 +172,11 @@ class Step:
         return self._attempt(waited=waited)
 
     def _find_start(self) -> None:
-        config, options = self.active.config, self._options
-        if options.swaps != self.limits.max_swaps and config is not None:
+        plan, options = self.active.plan, self._options
+        if plan is not None and options.swaps != self.limits.max_swaps:
             self.limits = replace(self.limits, max_swaps=options.swaps)
-        self.pin = pin(self._history, config)
+        if self._history is not None:
+            self.pin = pin(self._history, self.active.config)
         self._start_walk()
 
     def _start_walk(self) -> None:
