@@ -165,16 +165,7 @@ def _elsewhere(model: str) -> Mapping[str, Any]:
         seen = {"takes_images": sees("openai", model)}
         return {"effort_form": "openai", "token_limit": limit, **of_openai, **seen}
     if "claude" in plain_name(model):
-        facts = claude(model)
-        return {
-            "thinking": facts.thinking,
-            "can_disable_thinking": facts.can_disable_thinking,
-            "can_force_tool": facts.can_force_tool,
-            "takes_sampling": facts.takes_sampling,
-            "takes_temperature_and_top_p": facts.takes_temperature_and_top_p,
-            "thinking_excludes_forcing": facts.thinking == "manual",
-            "declares_called_tools": True,
-        }
+        return {"thinking": claude(model).thinking, **_claude_model(model)}
     if is_kimi(model):
         return {"ids": KIMI_IDS}
     return {"thinking": "none"} if refuses_effort(model) else {}
@@ -200,6 +191,11 @@ def sees(vendor: str, model: str) -> bool:
 
 def _claude_behind(model: str) -> Mapping[str, Any]:
     """Return what a Claude accepts behind another vendor."""
+    return {**_claude_model(model), "thinking_excludes_sampling": True, "ids": LONG_IDS}
+
+
+def _claude_model(model: str) -> Mapping[str, Any]:
+    """Return what a Claude accepts, whoever serves it."""
     facts = claude(model)
     return {
         "takes_sampling": facts.takes_sampling,
@@ -207,9 +203,7 @@ def _claude_behind(model: str) -> Mapping[str, Any]:
         "can_disable_thinking": facts.can_disable_thinking,
         "can_force_tool": facts.can_force_tool,
         "thinking_excludes_forcing": facts.thinking == "manual",
-        "thinking_excludes_sampling": True,
         "declares_called_tools": True,
-        "ids": LONG_IDS,
     }
 
 

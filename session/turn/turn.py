@@ -58,7 +58,7 @@ class Turn:
 
     def emit(self, event: Event) -> None:
         """Hand *event* to the journal and to the listeners."""
-        self._state.emit(event, journal=self.journal, listener=self._listener)
+        self.emit_aside(event, self.journal)
 
     def emit_aside(self, event: Event, journal: Listener | None) -> None:
         """Hand *event* of a side call to its part of the *journal*, and to the listeners."""
