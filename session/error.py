@@ -110,7 +110,26 @@ class FallbackExhausted(StepFailed):
 
 
 class ContextOverflow(StepFailed):
-    """The conversation is too long for the model: shorten it, then take the step again."""
+    """The conversation is too long for the model: shorten it, then take the step again.
+
+    A route said so, or a route was passed over because of its window and no other answered. The
+    cause is the exception of the last attempt.
+
+    Args:
+        window: Tokens that the route holds on which the next step will start, request and answer
+            together; None: unknown.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        window: int | None = None,
+        requested: Route,
+        attempts: Iterable[EndedAttempt],
+    ) -> None:
+        super().__init__(message, requested=requested, attempts=attempts)
+        self.window = window
 
 
 class BudgetExceeded(StepFailed):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import selectors
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeVar
 
+import anyio
 import anyio.lowlevel
 import sniffio
 import trio.testing
@@ -32,6 +35,43 @@ class VirtualClock:
         self.slept.append(seconds)
         self.now += seconds
         await anyio.lowlevel.checkpoint()
+
+
+class CommonClock:
+    """Time that several tasks share: it moves to the next sleeper when all of them wait."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._sleepers: list[tuple[float, int, anyio.Event]] = []
+        self._numbers = count()
+
+    def time(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        woken = anyio.Event()
+        heapq.heappush(self._sleepers, (self.now + seconds, next(self._numbers), woken))
+        await woken.wait()
+
+    async def play(self, *tasks: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Run *tasks* to their ends."""
+        left = len(tasks)
+
+        async def run(task: Callable[[], Coroutine[Any, Any, None]]) -> None:
+            nonlocal left
+            try:
+                await task()
+            finally:
+                left -= 1
+
+        async with anyio.create_task_group() as group:
+            for task in tasks:
+                group.start_soon(run, task)
+            while left:
+                await anyio.wait_all_tasks_blocked()
+                if self._sleepers:
+                    self.now, _, woken = heapq.heappop(self._sleepers)
+                    woken.set()
 
 
 class _Selector(selectors.DefaultSelector):

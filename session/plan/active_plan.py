@@ -76,6 +76,17 @@ class ActivePlan:
         """
         return providers_of(self.configured, self.environ)
 
+    def window_of(self, route: Route) -> int | None:
+        """Return the window in tokens that is declared for *route*; None: unknown."""
+        window = None if self.configured is None else self.configured.window_of(route)
+        if window is not None:
+            return window
+        try:
+            provider = self.all_providers().get(route.provider)
+        except ConfigError:
+            return None  # it is reported where providers are used
+        return None if provider is None else provider.context_window
+
     def options_for(
         self, asked: str, needs: Needs | None = None, pinned: Route | None = None
     ) -> RouteOptions:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...provider.failure import FailureKind
 from .plan import Plan
-from .retry import RetryPolicy
+from .retry import DEFAULT_RETRIES, DEFAULT_RETRIES_BESIDE_SIBLING, RetryPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,31 +16,43 @@ class Limits:
 
     Args:
         max_retries: Further attempts on one route after the first.
+        retries_beside_sibling: The same while a healthy sibling may be taken; None: as many.
         max_swaps: Swaps to another route; 0 also means that no route is ever degraded.
         statuses: Effective HTTP statuses that swap a step.
         max_wait: Longest wait before a retry, in seconds.
+        max_step_wait: Where a healthy sibling may be taken, seconds that a step waits on one route
+            because the provider asks for more than the retry schedule.
         never_swap_on: Kinds of failure that never swap, whatever their status.
         swap_on_any_failure: Every failure of a route swaps, even if its status is not listed.
     """
 
     max_retries: int
+    retries_beside_sibling: int | None = None
     max_swaps: int = 0
     statuses: Collection[int] = field(default=frozenset())
     max_wait: float
+    max_step_wait: float = 30.0
     never_swap_on: Collection[FailureKind] = field(default=frozenset())
     swap_on_any_failure: bool = False
 
 
 def limits_of(plan: Plan | None, policy: RetryPolicy) -> Limits:
     """Return the limits that *plan* sets; *policy* supplies the rest."""
-    if plan is None:
-        return Limits(max_retries=policy.retries, max_wait=policy.max_wait)
-    config, retries = plan.config, plan.config.max_upstream_retry_attempts
+    config = None if plan is None else plan.config
+    retries = None if config is None else config.max_upstream_retry_attempts
+    if retries is None:
+        retries = policy.retries
+    max_retries = DEFAULT_RETRIES if retries is None else retries
+    if plan is None or config is None:
+        return Limits(max_retries=max_retries, max_wait=policy.max_wait)
+    wait = config.max_wait_seconds
     return Limits(
-        max_retries=policy.retries if retries is None else retries,
+        max_retries=max_retries,
+        retries_beside_sibling=DEFAULT_RETRIES_BESIDE_SIBLING if retries is None else None,
         max_swaps=config.max_fallback_attempts,
         statuses=frozenset(config.fallback_on_errors),
-        max_wait=config.max_wait_seconds,
+        max_wait=policy.max_wait if wait is None else wait,
+        max_step_wait=config.max_step_wait_seconds,
         never_swap_on=plan.never_swap_on,
         swap_on_any_failure=plan.swap_on_any_failure,
     )

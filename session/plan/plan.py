@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from ...provider.route import Route
 from .chain_entry import ChainEntry, entry_at
@@ -30,6 +30,7 @@ class RouteOptions:
         requested: The route to start on if it is healthy and fit.
         siblings: The routes to swap to, from each route.
         unfit: Routes that cannot take the step, and why.
+        too_long: The routes of *unfit* that could take a shorter step.
         uncounted: Routes that need a count of tokens to tell whether the step fits, with
             their windows in tokens. Without a count the estimate is used.
         swaps: How many swaps are allowed.
@@ -40,9 +41,18 @@ class RouteOptions:
     requested: Route
     siblings: Mapping[Route, Sequence[Route]] = field(default_factory=dict)
     unfit: Mapping[Route, str] = field(default_factory=dict)
+    too_long: frozenset[Route] = frozenset()
     uncounted: Mapping[Route, int] = field(default_factory=dict)
     swaps: int = 0
     is_chain: bool = False
+
+
+class _Verdicts(TypedDict, total=False):
+    """What is found out about the routes of a step, as in `RouteOptions`."""
+
+    unfit: Mapping[Route, str]
+    too_long: frozenset[Route]
+    uncounted: Mapping[Route, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,59 +102,60 @@ class Plan:
         config = self.config
         if not self.chains:
             requested = Route(asked)
-            unfit, uncounted = self._judge_siblings(requested, needs)
             return RouteOptions(
                 requested=requested,
                 siblings=config.fallback_models_by_model,
-                unfit=unfit,
-                uncounted=uncounted,
                 swaps=config.max_fallback_attempts,
+                **self._judge_siblings(requested, needs),
             )
         chain = self.chains.get(asked)
         entries = self._entries_of(asked_route(asked, self.chains)) if chain is None else chain
         if not entries:
             raise ValueError(f"{asked!r} has no route to go to: name one in {self.source}")
         to_judge = entries if pinned is None else (*entries, *self._entries_of(pinned))
-        unfit, uncounted = self._judge(to_judge, self._demands(asked, needs or Needs()))
+        verdicts = self._judge(to_judge, self._demands(asked, needs or Needs()))
         if chain is None:
             # Swaps above 0 let a failure degrade the route, as it would in a chain.
             swaps = config.max_fallback_attempts
-            return RouteOptions(
-                requested=entries[0].route, unfit=unfit, uncounted=uncounted, swaps=swaps
-            )
+            return RouteOptions(requested=entries[0].route, swaps=swaps, **verdicts)
         routes = [entry.route for entry in chain]
         return RouteOptions(
             requested=routes[0],
             siblings={route: routes[place + 1 :] for place, route in enumerate(routes)},
-            unfit=unfit,
-            uncounted=uncounted,
             swaps=min(config.max_fallback_attempts, len(routes) - 1),
             is_chain=True,
+            **verdicts,
         )
+
+    def window_of(self, route: Route) -> int | None:
+        """Return the least window in tokens that is declared for *route*; None: unknown."""
+        facts = (self.provider_facts.get(route.provider), self.providers.get(route.provider))
+        windows = [each.context_window for each in facts if each is not None]
+        if self.chains:
+            windows = [entry.context_window for entry in self._entries_of(route)]
+        return min((window for window in windows if window is not None), default=None)
 
     @property
     def depends_on_needs(self) -> bool:
         """True if the needs of a step can change where it may go."""
         return bool(self.chains or self.provider_facts)
 
-    def _judge_siblings(
-        self, requested: Route, needs: Needs | None
-    ) -> tuple[dict[Route, str], dict[Route, int]]:
-        """Return the unfit and the uncounted siblings of *requested*.
+    def _judge_siblings(self, requested: Route, needs: Needs | None) -> _Verdicts:
+        """Return which siblings of *requested* cannot take the step.
 
         The route itself is only checked for its boundary, because its provider reports the rest.
         """
         if needs is None or not (self.provider_facts or needs.boundary):
-            return {}, {}
+            return _Verdicts()
         siblings = reachable(requested, self.config.fallback_models_by_model)
         head, *entries = (
             entry_at(route, self.provider_facts.get(route.provider))
             for route in (requested, *siblings)
         )
-        unfit, uncounted = self._judge(entries, self._demands(requested, needs))
+        verdicts = self._judge(entries, self._demands(requested, needs))
         if why := head.why_out_of_bounds(needs):
-            unfit[requested] = why
-        return unfit, uncounted
+            verdicts["unfit"] = {**verdicts["unfit"], requested: why}
+        return verdicts
 
     def _entries_of(self, route: Route) -> tuple[ChainEntry, ...]:
         """Return every entry of *route* in a chain; a step must fit all of them."""
@@ -160,24 +171,24 @@ class Plan:
         distinct = dict.fromkeys(each for each in boundaries if each is not None)
         return tuple(replace(needs, boundary=each) for each in distinct) or (needs,)
 
-    def _judge(
-        self, chain: Sequence[ChainEntry], demands: Sequence[Needs]
-    ) -> tuple[dict[Route, str], dict[Route, int]]:
-        """Return the unfit and the uncounted routes; *demands* differ only in the boundary."""
+    def _judge(self, chain: Sequence[ChainEntry], demands: Sequence[Needs]) -> _Verdicts:
+        """Return which routes cannot take the step; *demands* differ only in the boundary."""
         needs = demands[0]
         never_fit = {
             each.route: why for each in chain if (why := self._why_never_fit(each, demands))
         }
-        unfit, uncounted = dict(never_fit), dict[Route, int]()
+        too_long, uncounted = dict[Route, str](), dict[Route, int]()
         for entry in chain:
             route, window = entry.route, entry.context_window
             if route in never_fit or window is None:
                 continue
             if why := entry.why_too_small(needs):
-                unfit[route] = why
+                too_long[route] = why
             if entry.needs_count(needs):
                 uncounted[route] = min(window, uncounted.get(route, window))
-        return unfit, uncounted
+        return _Verdicts(
+            unfit=never_fit | too_long, too_long=frozenset(too_long), uncounted=uncounted
+        )
 
     def _why_never_fit(self, entry: ChainEntry, demands: Sequence[Needs]) -> str | None:
         name = entry.route.provider

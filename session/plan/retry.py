@@ -6,14 +6,18 @@ import math
 from dataclasses import dataclass
 from random import Random
 
+DEFAULT_RETRIES = 5
+DEFAULT_RETRIES_BESIDE_SIBLING = 2
+"""While a healthy sibling may be taken, because nobody wants to wait a minute beside one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
     """The retry schedule of one route.
 
     Args:
-        retries: Further attempts after the first; a configuration's
-            ``maxUpstreamRetryAttempts`` replaces it.
+        retries: Further attempts after the first; None: 5, and 2 while a healthy sibling may be
+            taken. A configuration's ``maxUpstreamRetryAttempts`` replaces it.
         first_wait: Seconds before the first retry.
         max_backoff: Cap on a computed wait, in seconds, before jitter.
         jitter: Random share that is added to a wait; 0.25 adds up to a quarter.
@@ -24,7 +28,7 @@ class RetryPolicy:
         ValueError: A number is negative or not finite.
     """
 
-    retries: int = 5
+    retries: int | None = None
     first_wait: float = 2.0
     max_backoff: float = 30.0
     jitter: float = 0.25
@@ -33,6 +37,8 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         for name in ("retries", "first_wait", "max_backoff", "jitter", "max_wait"):
             value = getattr(self, name)
+            if name == "retries" and value is None:
+                continue
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"`{name}` must be a finite number of 0 or more, got {value!r}")
 

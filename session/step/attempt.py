@@ -12,7 +12,7 @@ from ...provider.failure import Failure
 from ...provider.route import Route
 from ..clock import Clock
 from ..deadline import Deadline
-from .degraded import Probe
+from .cooldown import Probe
 
 
 class AttemptOwner(Protocol):
@@ -53,6 +53,7 @@ class Attempt:
         has_emitted: True once any output was shown.
         tool: The last argument of `tool_started`; None: no tool was reported.
         probe: The right to probe; None if this attempt is no probe.
+        since: `DegradedRoutes.changes` when the request was made.
     """
 
     __slots__ = (
@@ -68,6 +69,7 @@ class Attempt:
         "probe",
         "route",
         "seconds",
+        "since",
         "tool",
         "waited",
     )
@@ -85,6 +87,7 @@ class Attempt:
         self.output: object = None
         self.tool: str | None = None
         self.probe: Probe | None = None
+        self.since = 0
         self._scope: anyio.CancelScope | None = None
 
     def __repr__(self) -> str:

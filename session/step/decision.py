@@ -26,31 +26,46 @@ class StepState:
     Args:
         backoff: Seconds before the next retry, from the retry schedule.
         retries: Retries on this route since the step moved to it.
+        hinted_wait: Seconds of this step on this route that a provider's hint made longer.
         swaps: Swaps in this step.
         sibling: The route that a swap would take; None if there is none.
         sibling_is_healthy: False: the sibling is degraded, or nothing may be sent there.
         passed_over: The nearer siblings, with the reason against each.
         is_probe: The attempt was the first on its route after a cooldown.
+        is_degraded: The route is degraded already, as another step may have done meanwhile.
+        is_retried_elsewhere: Another step is retrying the route.
         resets_in: Seconds until the provider's own reset; None if it named none.
         repair: What a repair changes in the request; None: nothing, or it was done before.
     """
 
     backoff: float
     retries: int = 0
+    hinted_wait: float = 0.0
     swaps: int = 0
     sibling: Route | None = None
     sibling_is_healthy: bool = False
     passed_over: PassedOver = ()
     is_probe: bool = False
+    is_degraded: bool = False
+    is_retried_elsewhere: bool = False
     resets_in: float | None = None
     repair: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """Try the same route again after *wait* seconds."""
+    """Try the same route again after *wait* seconds.
+
+    Args:
+        allowed: Retries that the step may make on this route, this one among them.
+        is_hinted: The provider's hint made the wait longer than the backoff.
+        is_outage: The failure says something of the route, and not only of this request.
+    """
 
     wait: float
+    allowed: int
+    is_hinted: bool = False
+    is_outage: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +82,13 @@ class Swap:
     Args:
         cooldown: Least seconds to degrade the failed route for; None: do not degrade it.
         passed_over: The nearer siblings, with the reason against each.
+        awaits_retry: Another step retries the failed route, and finds out how it is.
     """
 
     sibling: Route
     cooldown: float | None
     passed_over: PassedOver = ()
+    awaits_retry: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +137,7 @@ _RULES = {
     FailureKind.SERVER_ERROR: _TRANSIENT,
     FailureKind.TIMEOUT: _TRANSIENT,
     FailureKind.TRUNCATED: _TRANSIENT,
-    FailureKind.EMPTY_RESPONSE: _TRANSIENT,
+    FailureKind.EMPTY_RESPONSE: _Rule(_When.ONCE, _When.LISTED, _When.LISTED),
     FailureKind.RATE_LIMIT: _Rule(_When.ALWAYS, _When.LISTED, _When.ALWAYS),
     FailureKind.NETWORK: _Rule(_When.ALWAYS, _When.ALWAYS, _When.ALWAYS),
     FailureKind.QUOTA: _Rule(_When.NEVER, _When.LISTED, _When.ALWAYS),
@@ -155,19 +172,33 @@ def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
     has_swaps = may_swap and state.swaps < limits.max_swaps
     sibling = state.sibling if has_swaps else None
     degrades = limits.max_swaps > 0 and _applies(rule.degrade, is_listed, sibling is not None)
-    is_better_elsewhere = (
-        sibling is not None
-        and state.sibling_is_healthy
-        and (failure.is_unreachable or failure.lacks_capacity or (state.is_probe and degrades))
-    )
-    if not is_better_elsewhere and _may_retry(failure, rule, state, limits):
-        backoff = min(state.backoff, limits.max_wait)
-        return Retry(wait=max(backoff, _asked_wait(failure, state)))
-    cooldown = _asked_wait(failure, state) if degrades else None
+    may_leave = sibling is not None and state.sibling_is_healthy
+    retry = _retry(failure, rule, state, limits, may_leave=may_leave, is_outage=degrades)
+    if retry is not None and not (may_leave and _is_better_elsewhere(failure, state, retry)):
+        return retry
     if sibling is not None:
-        return Swap(sibling=sibling, cooldown=cooldown, passed_over=state.passed_over)
+        awaits = retry is not None and not _would_leave_alone(failure, state, retry)
+        return Swap(
+            sibling=sibling,
+            cooldown=_asked_wait(failure, state) if degrades and not awaits else None,
+            passed_over=state.passed_over,
+            awaits_retry=awaits,
+        )
+    cooldown = _asked_wait(failure, state) if degrades else None
     why = _why(failure, rule, state, limits, may_swap=may_swap)
     return Stop(why=why, cooldown=cooldown, passed_over=state.passed_over if has_swaps else ())
+
+
+def _is_better_elsewhere(failure: Failure, state: StepState, retry: Retry) -> bool:
+    """True if a healthy sibling is to be taken although *retry* is allowed."""
+    is_retried = retry.is_outage and state.is_retried_elsewhere
+    return is_retried or _would_leave_alone(failure, state, retry)
+
+
+def _would_leave_alone(failure: Failure, state: StepState, retry: Retry) -> bool:
+    """True if a healthy sibling would be taken even if no other step retried the route."""
+    is_failed_probe = state.is_probe and retry.is_outage
+    return failure.is_unreachable or failure.lacks_capacity or state.is_degraded or is_failed_probe
 
 
 def _may_ask_for_less(failure: Failure) -> bool:
@@ -222,13 +253,37 @@ def _applies(when: _When, is_listed: bool, is_swap: bool) -> bool:
     )
 
 
-def _may_retry(failure: Failure, rule: _Rule, state: StepState, limits: Limits) -> bool:
+def _retry(
+    failure: Failure,
+    rule: _Rule,
+    state: StepState,
+    limits: Limits,
+    *,
+    may_leave: bool,
+    is_outage: bool,
+) -> Retry | None:
+    """Return the retry that the schedule has next; None: no retry is allowed.
+
+    Args:
+        may_leave: A healthy sibling may be taken instead.
+    """
     if rule.retry is _When.NEVER or failure.should_retry is False:
-        return False
-    if _asked_wait(failure, state) > limits.max_wait:
-        return False
-    allowed = min(limits.max_retries, 1) if rule.retry is _When.ONCE else limits.max_retries
-    return state.retries < allowed
+        return None
+    allowed = limits.max_retries
+    if may_leave and limits.retries_beside_sibling is not None:
+        allowed = limits.retries_beside_sibling
+    if rule.retry is _When.ONCE:
+        allowed = min(allowed, 1)
+    asked = _asked_wait(failure, state)
+    if state.retries >= allowed or asked > limits.max_wait:
+        return None
+    backoff = min(state.backoff, limits.max_wait)
+    is_hinted = asked > backoff
+    if may_leave and is_hinted and state.hinted_wait + asked > limits.max_step_wait:
+        return None
+    return Retry(
+        wait=max(backoff, asked), allowed=allowed, is_hinted=is_hinted, is_outage=is_outage
+    )
 
 
 def _asked_wait(failure: Failure, state: StepState) -> float:

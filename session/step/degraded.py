@@ -10,26 +10,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from weakref import ReferenceType, WeakSet, ref
-
-from cachetools import TLRUCache
+from weakref import WeakSet, WeakValueDictionary, ref
 
 from ...provider.fork import finish_imports
 from ...provider.route import Route
 from ..plan.sibling_map import reachable
 from ..skip_reason import Unfit
-
-_FORGET_AFTER = 3600.0
-"""Seconds after its cooldown until a route that nobody probed is forgotten."""
-
-
-class Probe:
-    """The right to probe a route, which one attempt at a time may hold.
-
-    The map refers to it weakly, so that another attempt may probe if the first one is dropped.
-    """
-
-    __slots__ = ("__weakref__",)
+from .cooldown import FORGET_AFTER, Cooling, Probe, bounded_map, grown
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +35,7 @@ class SwapTarget:
     skipped: tuple[tuple[Route, str], ...] = ()
 
 
-@dataclass(slots=True)
-class _Cooling:
-    """The state of a route that failed; *cooldowns* counts consecutive cooldowns."""
-
-    healthy_at: float
-    cooldowns: int
-    probe: ReferenceType[Probe] | None = None
-
-    def is_probed(self) -> bool:
-        return self.probe is not None and self.probe() is not None
+NO_TARGET = SwapTarget(None, is_available=False)
 
 
 class DegradedRoutes:
@@ -71,6 +49,9 @@ class DegradedRoutes:
         timer: Clock to read, in seconds.
         max_routes: How many routes to remember at once. The least recently used is dropped
             beyond that, so it must stay above any real map.
+
+    Attributes:
+        changes: How many failures were recorded so far, of any route.
     """
 
     def __init__(
@@ -78,7 +59,9 @@ class DegradedRoutes:
     ) -> None:
         self._timer = timer
         self._lock = threading.Lock()
-        self._cooling = _remembered(timer, max_routes)
+        self._cooling = bounded_map(timer, max_routes)
+        self._retried: WeakValueDictionary[Route, Probe] = WeakValueDictionary()
+        self.changes = 0
         # From this instant on the map is empty. Usually it is, and then a question costs one
         # look at the clock.
         self._forgotten_at = -math.inf
@@ -116,24 +99,65 @@ class DegradedRoutes:
             now = self._timer()
             cooling = self._cooling.get(route)
             if cooling is None:
-                cooling = _Cooling(healthy_at=now, cooldowns=0)
+                cooling = Cooling(healthy_at=now, cooldowns=0)
             if now >= cooling.healthy_at:
                 cooling.cooldowns += 1
-            seconds = min(max(_grown(cooldown, growth, cooling.cooldowns), at_least), max_cooldown)
+            seconds = min(max(grown(cooldown, growth, cooling.cooldowns), at_least), max_cooldown)
             cooling.healthy_at = max(cooling.healthy_at, now + seconds)
+            cooling.change = self.changes = self.changes + 1
             cooling.probe = None
             if cooling.healthy_at > now:
                 self._remember(route, cooling)
             return cooling.healthy_at - now
 
-    def recover(self, route: Route) -> None:
-        """Forget every failure of *route*, because it has just answered."""
+    def recover(self, route: Route, *, since: int | None = None) -> bool:
+        """Forget the failures of *route*, because it has just answered.
+
+        Args:
+            since: `changes` when the request was made. What was recorded afterwards is kept,
+                because the answer says nothing of a failure that is younger than its request.
+                None: forget every failure.
+
+        Returns:
+            True if nothing is recorded against the route any more.
+        """
         if self._timer() >= self._forgotten_at:
-            return
+            return True
         with self._lock:
+            cooling = self._cooling.get(route)
+            if cooling is not None and since is not None and cooling.change > since:
+                return False
             self._cooling.pop(route, None)
             if not self._cooling:
                 self._forgotten_at = -math.inf
+            return True
+
+    def begin_retry(self, route: Route) -> Probe | None:
+        """Return the right to retry *route*, until `release`; None: another step has it."""
+        with self._lock:
+            if route in self._retried:
+                return None
+            right = self._retried[route] = Probe()
+            return right
+
+    def is_retried(self, route: Route) -> bool:
+        """True while a step has the right to retry *route*."""
+        return route in self._retried
+
+    def await_retry(self, route: Route) -> None:
+        """Keep steps from starting on *route* until the step that retries it knows more.
+
+        They stay away as from a route that is probed. The route is not degraded.
+        """
+        with self._lock:
+            right = self._retried.get(route)
+            now = self._timer()
+            cooling = self._cooling.get(route) or Cooling(healthy_at=now, cooldowns=0)
+            if right is None or cooling.healthy_at > now or cooling.is_probed():
+                return
+            cooling.change = self.changes = self.changes + 1
+            self._remember(route, cooling)
+            cooling.probe = ref(right)
 
     def probe(self, route: Route) -> Probe | None:
         """Return the right to probe *route*, until `recover`, `degrade` or `release`.
@@ -150,12 +174,17 @@ class DegradedRoutes:
             cooling.probe = ref(probe)
             return probe
 
-    def release(self, route: Route, probe: Probe) -> None:
-        """End *probe* without a verdict, so that another attempt may probe *route*."""
+    def release(self, route: Route, right: Probe) -> None:
+        """End *right* without a verdict, so that another step may probe or retry *route*."""
         with self._lock:
+            if self._retried.get(route) is right:
+                del self._retried[route]
             cooling = self._cooling.get(route)
-            if cooling is not None and cooling.probe is not None and cooling.probe() is probe:
-                cooling.probe = None
+            if cooling is None or cooling.probe is None or cooling.probe() is not right:
+                return
+            cooling.probe = None
+            if not cooling.cooldowns:
+                del self._cooling[route]
 
     def is_degraded(self, route: Route) -> bool:
         """True while *route* is cooling down."""
@@ -258,15 +287,16 @@ class DegradedRoutes:
         """
         before = self._cooling
         self._lock = threading.Lock()
-        self._cooling = _remembered(self._timer, int(before.maxsize))
+        self._retried = WeakValueDictionary()
+        self._cooling = bounded_map(self._timer, int(before.maxsize))
         for route in list(before):
             with suppress(KeyError):
                 self._remember(route, before[route])
 
-    def _remember(self, route: Route, cooling: _Cooling) -> None:
+    def _remember(self, route: Route, cooling: Cooling) -> None:
         cooling.probe = None
         self._cooling[route] = cooling
-        self._forgotten_at = max(self._forgotten_at, cooling.healthy_at + _FORGET_AFTER)
+        self._forgotten_at = max(self._forgotten_at, cooling.healthy_at + FORGET_AFTER)
 
     def _obstacle(self, route: Route, tried: Container[Route], unfit: Unfit | None) -> str | None:
         why = None if unfit is None else unfit(route)
@@ -290,20 +320,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
     os.register_at_fork(before=finish_imports, after_in_child=_after_fork)
-
-
-def _remembered(timer: Callable[[], float], max_routes: int) -> TLRUCache[Route, _Cooling]:
-    """Return an empty map that forgets each route in time."""
-    return TLRUCache(
-        maxsize=max_routes,
-        ttu=lambda _route, cooling, _now: cooling.healthy_at + _FORGET_AFTER,
-        timer=timer,
-    )
-
-
-def _grown(cooldown: float, growth: float, cooldowns: int) -> float:
-    """Return the length of the *cooldowns*-th consecutive cooldown."""
-    try:
-        return cooldown * growth ** (cooldowns - 1)
-    except OverflowError:
-        return math.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from ...provider.classify.time_text import seconds_until
@@ -18,6 +19,7 @@ from .decision import (
     is_final,
     is_route_failure,
 )
+from .degraded import NO_TARGET
 from .step_error import error_to_raise
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Recovery:
         if not isinstance(decision, Stop):
             self._go_on(decision, attempt, failure)
             return True
-        step.degrade(attempt, failure, decision.cooldown)
+        self._degrade(attempt, failure, decision.cooldown)
         step.walk.report_unfit(decision.passed_over)
         tool = attempt.tool if is_unsafe else self._pinned_tool(decision)
         error = error_to_raise(step, exc, decision, unsafe_tool=tool, is_interrupted=is_interrupted)
@@ -62,29 +64,58 @@ class Recovery:
             return False
         raise error from exc
 
+    async def after_wait(self) -> None:
+        """Swap instead of the retry if another step degraded the route during the wait.
+
+        If there is no healthy sibling, the step retries after all.
+        """
+        step = self._step
+        attempt = step.attempts[-1]
+        failure = attempt.failure
+        if failure is None or not step.degraded.is_degraded(attempt.route):
+            return
+        step.retries -= 1  # as when the retry was decided
+        decision = await self._confirmed(self._decide(attempt, failure), attempt, failure)
+        if isinstance(decision, Swap):
+            # The other step's failure is the younger one, and it has set the cooldown.
+            self._go_on(replace(decision, cooldown=None), attempt, failure)
+        else:
+            step.retries += 1
+
     def _is_interrupted(self, attempt: Attempt, failure: Failure) -> bool:
         """True if output was shown that the agent cannot take back."""
         config = self._step.active.config
         interrupts = config is not None and config.on_partial == "interrupt"
         return attempt.has_emitted and interrupts and is_route_failure(failure)
 
-    def _decide(self, attempt: Attempt, failure: Failure, *, is_last: bool = False) -> Decision:
-        """Return what follows; *is_last*: as if every retry and swap were spent."""
+    def _decide(
+        self, attempt: Attempt, failure: Failure, *, is_last: bool = False, may_move: bool = True
+    ) -> Decision:
+        """Return what follows.
+
+        Args:
+            is_last: Decide as if every retry and swap were spent.
+            may_move: False: the conversation cannot move now.
+        """
         step = self._step
         limits, policy = step.limits, step.engine.policy
-        target = step.walk.swap_target()
+        target = step.walk.swap_target() if may_move else NO_TARGET
         may_repair = not is_last and attempt.tool is None
+        route = attempt.route
         state = StepState(
             backoff=policy.backoff(step.retries + 1, step.engine.rng),
             retries=limits.max_retries if is_last else step.retries,
+            hinted_wait=step.hinted_waits.get(route, 0.0),
             swaps=limits.max_swaps if is_last else step.swaps,
             sibling=target.route,
             # A pinned conversation can only be retried.
             sibling_is_healthy=target.is_available and step.pin is None,
             passed_over=target.skipped,
             is_probe=attempt.probe is not None,
+            is_degraded=step.degraded.is_degraded(route),
+            is_retried_elsewhere=step.retrying is None and step.degraded.is_retried(route),
             resets_in=seconds_until(failure.reset_at),
-            repair=step.hooks.ask_repair(failure, attempt.route) if may_repair else None,
+            repair=step.hooks.ask_repair(failure, route) if may_repair else None,
         )
         return decide(failure, state, limits)
 
@@ -98,16 +129,16 @@ class Recovery:
         try:
             return await self._confirm_swap(decision, attempt, failure)
         except BaseException as error:
-            self._step.degrade(attempt, failure, decision.cooldown)
+            self._degrade(attempt, failure, decision.cooldown)
             self._step.end(error)
             raise
 
     async def _confirm_swap(self, swap: Swap, attempt: Attempt, failure: Failure) -> Decision:
         """Check that the conversation may move and that the sibling has room for it.
 
-        If not, return a `Stop` with the same cooldown. This runs only when a swap is due, because
-        most steps never swap. Other steps may have changed the health map while we awaited, so
-        decide again after each await.
+        If not, return the retry that is left, else a `Stop` with the same cooldown. This runs only
+        when a swap is due, because most steps never swap. Other steps may have changed the health
+        map while we awaited, so decide again after each await.
         """
         step = self._step
         if step.pin is not None:
@@ -115,7 +146,9 @@ class Recovery:
         decision: Decision = swap
         if step.hooks.check_move is not None:
             if (why := await step.hooks.check_move()) is not None:
-                return Stop(why=why, cooldown=swap.cooldown)
+                other = self._decide(attempt, failure, may_move=False)
+                stop = Stop(why=why, cooldown=swap.cooldown)
+                return other if isinstance(other, Retry) else stop
             decision = self._decide(attempt, failure)
         while isinstance(decision, Swap) and decision.sibling in step.walk.uncounted:
             await step.count_tokens(decision.sibling)
@@ -129,18 +162,40 @@ class Recovery:
             case Retry():
                 step.end_probe(attempt, "none")
                 step.retries += 1
+                step.begin_retrying(decision)
                 step.reporter.retrying(step, attempt.route, decision, failure)
             case Repair():
                 step.end_probe(attempt, "none")
                 step.reporter.repaired(step, attempt.route, decision, failure)
             case Swap():
-                step.degrade(attempt, failure, decision.cooldown)
+                self._degrade(attempt, failure, decision.cooldown)
+                if decision.awaits_retry:
+                    step.degraded.await_retry(attempt.route)
+                step.end_retrying()
                 step.swaps += 1
                 step.retries = 0
                 step.walk.move(decision)
                 step.reporter.swapped(step, attempt.route, decision.sibling, failure)
             case _:
                 assert_never(decision)
+
+    def _degrade(self, attempt: Attempt, failure: Failure, cooldown: float | None) -> None:
+        """Degrade the route of *attempt*, unless *cooldown* is None, and end its probe."""
+        step = self._step
+        config = step.active.config
+        if cooldown is None or config is None:
+            step.end_probe(attempt, "none")
+            return
+        seconds = step.degraded.degrade(
+            attempt.route,
+            cooldown=config.cooldown_seconds,
+            at_least=cooldown,
+            growth=config.cooldown_backoff,
+            max_cooldown=config.max_cooldown_seconds,
+        )
+        step.end_probe(attempt, "degraded")
+        if seconds > 0:
+            step.reporter.degraded(attempt.route, seconds, failure)
 
     def _pinned_tool(self, stop: Stop) -> str | None:
         """Return the tool that pins the conversation, if that is why the step stops."""

@@ -88,7 +88,7 @@ class StepReporter:
         """Report that the same route is asked again after a wait."""
         logger.info(
             "retrying route=%s reason=%s status=%s wait=%.1fs retry=%d/%d",
-            route, failure.kind, failure.status, retry.wait, step.retries, step.limits.max_retries,
+            route, failure.kind, failure.status, retry.wait, step.retries, retry.allowed,
         )  # fmt: skip
         number = len(step.attempts) + 1
         self._emit(Waiting(self._number, number, route, retry.wait, failure))

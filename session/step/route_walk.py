@@ -30,6 +30,7 @@ class RouteWalk:
     Attributes:
         route: Where the step is.
         skipped: Routes that were passed over, with the reason against each.
+        too_long: Routes that could take a shorter step.
         uncounted: Routes that need `resolve_size` before anything is sent there, each with its
             window in tokens.
     """
@@ -43,6 +44,7 @@ class RouteWalk:
         "_tried",
         "route",
         "skipped",
+        "too_long",
         "uncounted",
     )
 
@@ -54,6 +56,7 @@ class RouteWalk:
         self._serves = hooks.serves
         self._estimated: Mapping[Route, str] = {}
         self.uncounted = _NO_COUNTS
+        self.too_long = options.too_long
         if options.uncounted and hooks.can_count:
             self.uncounted = dict(options.uncounted)
             unfit = dict(options.unfit)
@@ -61,6 +64,7 @@ class RouteWalk:
                 route: unfit.pop(route) for route in self.uncounted if route in unfit
             }
             options = replace(options, unfit=unfit)
+            self.too_long -= self._estimated.keys()
         self._options = options
         self.route = options.requested
         self._tried = {options.requested}
@@ -96,6 +100,7 @@ class RouteWalk:
             why = too_small(tokens, window, by=route.provider) if tokens > window else None
         if why is not None:
             self._options = replace(self._options, unfit={**self._options.unfit, route: why})
+            self.too_long |= {route}
         return why is None
 
     def report_start(self, *, pinned: str | None) -> None:
@@ -140,6 +145,10 @@ class RouteWalk:
         for route, why in passed_over:
             if why not in TEMPORARY_REASONS:
                 self._skip(route, why)
+
+    def passed_over_as_too_long(self) -> list[Route]:
+        """Return the routes that were passed over and could take a shorter step."""
+        return [route for route in self.skipped if route in self.too_long]
 
     def _begin(self, route: Route) -> None:
         if route != self.route:

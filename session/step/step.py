@@ -19,6 +19,7 @@ from ..plan.active_plan import ActivePlan
 from ..plan.plan import RouteOptions
 from ..plan.retry import RetryPolicy
 from .attempt import Attempt
+from .cooldown import Probe
 from .decision import Repair, Retry, Swap
 from .degraded import DegradedRoutes
 from .hooks import Hooks
@@ -29,6 +30,8 @@ from .route_walk import RouteWalk
 from .step_error import deadline_error, describe, no_route_error
 
 T = TypeVar("T")
+
+_NO_WAITS: Mapping[Route, float] = {}
 
 
 class Engine(Protocol):
@@ -53,6 +56,9 @@ class Step:
         route: The route that answered; *requested* before that, and if no route answers.
         attempts: Every attempt so far, in order.
         retries: Retries on the present route so far.
+        hinted_waits: Seconds slept on each route because the provider asked for a longer wait.
+        retrying: The right to retry the present route while other steps stay away; None: this
+            step has not retried there, or another step has the right.
         swaps: Swaps to another route so far.
         limits: What the configuration allows.
         deadline: When the caller wants the step to end.
@@ -72,6 +78,7 @@ class Step:
         "degraded",
         "engine",
         "following",
+        "hinted_waits",
         "hooks",
         "limits",
         "number",
@@ -79,6 +86,7 @@ class Step:
         "reporter",
         "requested",
         "retries",
+        "retrying",
         "route",
         "swaps",
         "walk",
@@ -110,6 +118,8 @@ class Step:
         self.route = self.requested = options.requested
         self.attempts: list[Attempt] = []
         self.retries = self.swaps = 0
+        self.hinted_waits: Mapping[Route, float] = _NO_WAITS
+        self.retrying: Probe | None = None
         self.following: Retry | Repair | Swap | None = None
         self.pin: Pin | None = None
         self._history = history
@@ -165,9 +175,10 @@ class Step:
             raise RuntimeError(
                 "the attempt was not entered: write `async with attempt:` round the call"
             )
-        waited = following.wait if isinstance(following, Retry) else 0.0
-        if waited:
-            await self._wait_out(waited)
+        waited = 0.0
+        if isinstance(following, Retry):
+            waited = following.wait
+            await self._wait_for(following)
         await self._checkpoint()
         return self._attempt(waited=waited)
 
@@ -217,15 +228,22 @@ class Step:
         self.attempts.append(attempt)
         return attempt
 
-    async def _wait_out(self, seconds: float) -> None:
-        """Sleep before a retry, but not past the caller's deadline."""
-        left = self.deadline.cap(seconds)
+    async def _wait_for(self, retry: Retry) -> None:
+        """Sleep before *retry*, but not past the caller's deadline, and look again afterwards."""
+        if retry.is_hinted:
+            route = self.walk.route
+            waited = self.hinted_waits.get(route, 0.0)
+            self.hinted_waits = {**self.hinted_waits, route: waited + retry.wait}
+        left = self.deadline.cap(retry.wait)
         try:
             if left > 0:
                 await self.clock.sleep(left)
         except BaseException as error:
             self.end(error)
             raise
+        if self._recovery is not None and left == retry.wait:
+            await self._recovery.after_wait()
+            self.following = None
 
     async def _checkpoint(self) -> None:
         """Raise between two attempts if the caller cancelled or the deadline has passed."""
@@ -260,14 +278,15 @@ class Step:
 
     def started(self, attempt: Attempt) -> None:
         """Record that the request of *attempt* is about to be made."""
+        attempt.since = self.degraded.changes
         attempt.probe = self.degraded.probe(attempt.route)
         self.reporter.attempt_started(attempt, is_probe=attempt.probe is not None)
 
     def succeeded(self, attempt: Attempt) -> None:
         """Record that *attempt* answered."""
         self.route = attempt.route
-        self.degraded.recover(attempt.route)
-        self.end_probe(attempt, "healthy")
+        is_forgotten = self.degraded.recover(attempt.route, since=attempt.since)
+        self.end_probe(attempt, "healthy" if is_forgotten else "none")
         self.end(None)
 
     def abandoned(self, attempt: Attempt, exc: BaseException | None, *, is_late: bool) -> None:
@@ -293,23 +312,6 @@ class Step:
             self._recovery = Recovery(self)
         return await self._recovery.after(attempt, exc)
 
-    def degrade(self, attempt: Attempt, failure: Failure, cooldown: float | None) -> None:
-        """Degrade the route of *attempt*, unless *cooldown* is None, and end its probe."""
-        config = self.active.config
-        if cooldown is None or config is None:
-            self.end_probe(attempt, "none")
-            return
-        seconds = self.degraded.degrade(
-            attempt.route,
-            cooldown=config.cooldown_seconds,
-            at_least=cooldown,
-            growth=config.cooldown_backoff,
-            max_cooldown=config.max_cooldown_seconds,
-        )
-        self.end_probe(attempt, "degraded")
-        if seconds > 0:
-            self.reporter.degraded(attempt.route, seconds, failure)
-
     def end_probe(self, attempt: Attempt, verdict: Verdict) -> None:
         """End the probe that *attempt* makes, if it makes one, and report *verdict*."""
         if attempt.probe is None:
@@ -318,9 +320,21 @@ class Step:
         attempt.probe = None
         self.reporter.probe_ended(attempt, verdict)
 
+    def begin_retrying(self, retry: Retry) -> None:
+        """Keep other steps from retrying the route, unless another step does so already."""
+        if self.retrying is None and retry.is_outage:
+            self.retrying = self.degraded.begin_retry(self.walk.route)
+
+    def end_retrying(self) -> None:
+        """Let other steps retry the route."""
+        if self.retrying is not None:
+            self.degraded.release(self.walk.route, self.retrying)
+            self.retrying = None
+
     def end(self, error: BaseException | None) -> None:
         """End the step with *error*; None: with an answer."""
         self._is_over = True
+        self.end_retrying()
         if self.attempts:
             self.end_probe(self.attempts[-1], "none")
         self.reporter.step_ended(self, None if error is None else describe(error))

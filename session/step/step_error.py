@@ -10,10 +10,12 @@ from ...provider.secret import redact_shapes
 from ..equal_runs import equal_runs
 from ..error import ContextOverflow, FallbackExhausted, FallbackUnsafe, StreamInterrupted
 from ..skip_reason import TEMPORARY_REASONS
+from .decision import is_final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ...provider.route import Route
     from .attempt import Attempt
     from .decision import Stop
     from .degraded import DegradedRoutes
@@ -47,12 +49,12 @@ def error_to_raise(
             attempts=step.attempts,
         )
     summary = summarize_attempts(step.attempts, stop.why, step.degraded)
-    is_overflow = attempt.failure is not None and (
-        attempt.failure.kind is FailureKind.CONTEXT_OVERFLOW
-    )
-    if is_overflow and (step.swaps or isinstance(exc, ProviderError)):
-        message = f"the conversation is too long for {attempt.route}: compact it; {summary}"
-        return ContextOverflow(message, requested=step.requested, attempts=step.attempts)
+    failure = attempt.failure
+    if failure is not None and failure.kind is FailureKind.CONTEXT_OVERFLOW:
+        return _overflow(step, [attempt.route], summary)
+    too_long = step.walk.passed_over_as_too_long()
+    if too_long and failure is not None and not is_final(failure):
+        return _overflow(step, too_long, summary)
     unfit = {r: why for r, why in step.skipped.items() if why not in TEMPORARY_REASONS}
     if unfit:
         listed = ", ".join(f"{route} ({why})" for route, why in unfit.items())
@@ -64,13 +66,31 @@ def error_to_raise(
     return exc
 
 
-def no_route_error(step: Step) -> FallbackExhausted:
+def no_route_error(step: Step) -> ContextOverflow | FallbackExhausted:
     """Return the error of *step*, which has no attempt because no route can take it."""
+    if too_long := step.walk.passed_over_as_too_long():
+        return _overflow(step, too_long, "no attempt was made")
     listed = "; ".join(f"{route}: {why}" for route, why in step.skipped.items())
     message = (
         f"no route can take this step ({listed}): ask for less, or add a route that can take it"
     )
     return FallbackExhausted(message, requested=step.requested, attempts=())
+
+
+def _overflow(step: Step, routes: Sequence[Route], summary: str) -> ContextOverflow:
+    """Return the error of *step*, which was too long for *routes* and was answered by no other."""
+    windows = {route: step.active.window_of(route) for route in routes}
+    # The next step starts on the largest of those that are not degraded, once it fits there.
+    due = [route for route in routes if step.degraded.is_available(route)] or routes
+    known = [window for route in due if (window := windows[route]) is not None]
+    why = "; ".join(f"{r}: {step.skipped[r]}" for r in routes if r in step.skipped)
+    message = f"the conversation is too long for {', '.join(routes)}: compact it; {summary}"
+    return ContextOverflow(
+        f"{message}; passed over: {why}" if why else message,
+        window=max(known, default=None),
+        requested=step.requested,
+        attempts=step.attempts,
+    )
 
 
 def deadline_error(step: Step, exc: BaseException | None = None) -> TimeoutError:

@@ -14,9 +14,16 @@ from sidestep.session.step.decision import Decision, Retry, StepState, Stop, Swa
 SIBLING = Route("anthropic/claude-sonnet-5")
 LISTED = frozenset({402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 
-RETRY = Retry(wait=2.0)
 SWAP = Swap(sibling=SIBLING, cooldown=0.0)
 SWAP_ONLY = Swap(sibling=SIBLING, cooldown=None)
+
+
+def retry(wait: float) -> Retry:
+    """Return a retry; how many are allowed does not matter here."""
+    return Retry(wait=wait, allowed=0)
+
+
+RETRY = retry(2.0)
 
 
 def stop(cooldown: float | None = None) -> Stop:
@@ -98,7 +105,7 @@ TABLE = [
     ),
     Case(
         "hint within the longest wait", "rate_limit", 429,
-        Retry(wait=20.0), Swap(sibling=SIBLING, cooldown=20.0), stop(20.0), {"retry_after": 20.0},
+        retry(20.0), Swap(sibling=SIBLING, cooldown=20.0), stop(20.0), {"retry_after": 20.0},
     ),
     Case(
         "hint below the backoff", "overloaded", 529,
@@ -111,7 +118,7 @@ TABLE = [
     ),
     Case(
         "a reset within the longest wait", "rate_limit", 429,
-        Retry(wait=20.0), Swap(sibling=SIBLING, cooldown=20.0), stop(20.0),
+        retry(20.0), Swap(sibling=SIBLING, cooldown=20.0), stop(20.0),
         standing={"resets_in": 20.0},
     ),
     Case(
@@ -234,7 +241,7 @@ def test_a_route_that_is_better_left_is_retried_only_without_a_healthy_sibling(
         Limits(max_retries=3, max_swaps=2, statuses=LISTED, max_wait=60.0),
     )
 
-    assert made == (SWAP if is_healthy else RETRY)
+    assert _without_why(made) == (SWAP if is_healthy else RETRY)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +271,119 @@ def test_no_computed_wait_is_longer_than_the_longest_allowed() -> None:
         Limits(max_retries=5, max_wait=5.0),
     )
 
-    assert made == Retry(wait=5.0)
+    assert _without_why(made) == retry(5.0)
+
+
+OUTAGE = {"kind": "server_error", "status": 503}
+AWAITED = Swap(sibling=SIBLING, cooldown=None, awaits_retry=True)
+
+
+@pytest.mark.parametrize(
+    ("failure", "standing", "decision"),
+    [
+        pytest.param(OUTAGE, {}, AWAITED, id="another step retries the route"),
+        pytest.param(OUTAGE, {"retries": 3}, SWAP, id="this step's own retries are spent"),
+        pytest.param(OUTAGE, {"sibling_is_healthy": False}, RETRY, id="no healthy sibling"),
+        pytest.param(OUTAGE, {"swaps": 2}, RETRY, id="no swap is left"),
+        pytest.param({"kind": "server_error", "status": 501}, {}, RETRY, id="status not listed"),
+        pytest.param({"kind": "tool_call_malformed"}, {}, RETRY, id="the request's own failure"),
+        pytest.param({"kind": "network", "code": "refused"}, {}, SWAP, id="would move anyway"),
+        pytest.param(
+            {"kind": "rate_limit", "status": 429, "retry_after": 20.0}, {}, AWAITED, id="a hint"
+        ),
+    ],
+)
+def test_a_step_leaves_a_route_to_the_step_that_retries_it(
+    failure: dict[str, Any], standing: dict[str, Any], decision: Decision
+) -> None:
+    given: dict[str, Any] = {"sibling": SIBLING, "sibling_is_healthy": True, "backoff": 2.0}
+
+    made = decide(
+        Failure(**{"message": "", **failure, "kind": FailureKind(failure["kind"])}),
+        StepState(is_retried_elsewhere=True, **given | standing),
+        Limits(max_retries=3, max_swaps=2, statuses=LISTED, max_wait=60.0),
+    )
+
+    assert _without_why(made) == decision
+
+
+@pytest.mark.parametrize(
+    ("standing", "decision"),
+    [
+        pytest.param({}, SWAP, id="a healthy sibling"),
+        pytest.param({"sibling_is_healthy": False}, RETRY, id="a degraded sibling"),
+        pytest.param({"sibling": None}, RETRY, id="no sibling"),
+    ],
+)
+def test_a_route_that_another_step_degraded_is_not_asked_again_beside_a_healthy_sibling(
+    standing: dict[str, Any], decision: Decision
+) -> None:
+    given: dict[str, Any] = {"sibling": SIBLING, "sibling_is_healthy": True, "backoff": 2.0}
+
+    made = decide(
+        Failure(kind=FailureKind.SERVER_ERROR, message="", status=503),
+        StepState(is_degraded=True, **given | standing),
+        Limits(max_retries=3, max_swaps=2, statuses=LISTED, max_wait=60.0),
+    )
+
+    assert _without_why(made) == decision
+
+
+@pytest.mark.parametrize(
+    ("hint", "standing", "decision"),
+    [
+        pytest.param(30.0, {}, retry(30.0), id="the whole allowance"),
+        pytest.param(31.0, {}, Swap(sibling=SIBLING, cooldown=31.0), id="over the allowance"),
+        pytest.param(
+            20.0, {"hinted_wait": 11.0}, Swap(sibling=SIBLING, cooldown=20.0), id="over it in sum"
+        ),
+        pytest.param(20.0, {"hinted_wait": 10.0}, retry(20.0), id="just within it in sum"),
+        pytest.param(1.0, {"hinted_wait": 30.0}, RETRY, id="a hint below the backoff"),
+        pytest.param(None, {"hinted_wait": 30.0}, RETRY, id="no hint"),
+        pytest.param(45.0, {"sibling_is_healthy": False}, retry(45.0), id="no healthy sibling"),
+        pytest.param(45.0, {"swaps": 2}, retry(45.0), id="no swap is left"),
+    ],
+)
+def test_waits_that_a_provider_asks_for_are_bounded_beside_a_healthy_sibling(
+    hint: float | None, standing: dict[str, Any], decision: Decision
+) -> None:
+    given: dict[str, Any] = {"sibling": SIBLING, "sibling_is_healthy": True, "backoff": 2.0}
+
+    made = decide(
+        Failure(kind=FailureKind.RATE_LIMIT, message="", status=429, retry_after=hint),
+        StepState(**given | standing),
+        Limits(max_retries=5, max_swaps=2, statuses=LISTED, max_wait=60.0, max_step_wait=30.0),
+    )
+
+    assert _without_why(made) == decision
+
+
+@pytest.mark.parametrize(
+    ("kind", "standing", "retries"),
+    [
+        pytest.param("server_error", {}, 2, id="a healthy sibling"),
+        pytest.param("server_error", {"sibling_is_healthy": False}, 5, id="a degraded sibling"),
+        pytest.param("server_error", {"sibling": None}, 5, id="no sibling"),
+        pytest.param("server_error", {"swaps": 2}, 5, id="no swap is left"),
+        pytest.param("empty_response", {}, 1, id="each retry of an empty answer is paid"),
+        pytest.param("empty_response", {"sibling": None}, 1, id="an empty answer, no sibling"),
+    ],
+)
+def test_a_step_retries_less_often_beside_a_healthy_sibling(
+    kind: str, standing: dict[str, Any], retries: int
+) -> None:
+    given: dict[str, Any] = {"sibling": SIBLING, "sibling_is_healthy": True, "backoff": 2.0}
+    failure = Failure(kind=FailureKind(kind), message="", status=503)
+    limits = Limits(
+        max_retries=5, retries_beside_sibling=2, max_swaps=2, statuses=LISTED, max_wait=60.0
+    )
+
+    made = [
+        isinstance(decide(failure, StepState(retries=done, **given | standing), limits), Retry)
+        for done in range(7)
+    ]
+
+    assert made == [True] * retries + [False] * (7 - retries)
 
 
 @pytest.mark.parametrize(
@@ -335,4 +454,6 @@ def test_a_stop_says_why(
 
 
 def _without_why(decision: Decision) -> Decision:
+    if isinstance(decision, Retry):
+        return retry(decision.wait)
     return stop(decision.cooldown) if isinstance(decision, Stop) else decision
