@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from sidestep import FallbackConfig, FallbackExhausted, FallbackUnsafe, MoveHistory, Route, Text
+from sidestep import ContextOverflow, FallbackConfig, FallbackUnsafe, MoveHistory, Route, Text
 from sidestep.provider.conversation import Conversation, Message, ToolCall
 from sidestep.session.plan.load import map_plan
 from sidestep.session.plan.needs import Counted, Needs
@@ -114,7 +114,7 @@ def test_where_no_candidate_holds_it_by_its_own_count_the_step_fails_before_any_
     run = Run(rule(SMALL, SMALL_TOO))
     provider = Provider({A: 101, B: 102})
 
-    with pytest.raises(FallbackExhausted) as caught:
+    with pytest.raises(ContextOverflow) as caught:
         run.take(needs=Needs(tokens=99), count=provider.count)
 
     assert run.agent.asked == []
@@ -139,7 +139,7 @@ def test_a_conversation_that_may_not_move_is_counted_where_it_stays_and_nowhere_
     provider = Provider({B: 101})
     past = MoveHistory(holds_calls=True, tools_run=("write_file",), route=B)
 
-    with pytest.raises((FallbackExhausted, FallbackUnsafe), match="101 tokens, as openrouter"):
+    with pytest.raises((ContextOverflow, FallbackUnsafe), match="101 tokens, as openrouter"):
         run.take(needs=Needs(tokens=99), count=provider.count, history=past)
 
     assert run.agent.asked == []
