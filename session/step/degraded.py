@@ -192,13 +192,17 @@ class DegradedRoutes:
 
     def is_available(self, route: Route) -> bool:
         """True if *route* is healthy and no attempt is probing it."""
-        if self._timer() >= self._forgotten_at:
-            return True
+        return self._timer() >= self._forgotten_at or self.why_unavailable(route) is None
+
+    def why_unavailable(self, route: Route) -> str | None:
+        """Return ``degraded`` or ``probed``, why steps do not start on *route*; None: they do."""
         with self._lock:
             cooling = self._cooling.get(route)
             if cooling is None:
-                return True
-            return self._timer() >= cooling.healthy_at and not cooling.is_probed()
+                return None
+            if self._timer() < cooling.healthy_at:
+                return "degraded"
+            return "probed" if cooling.is_probed() else None
 
     def seconds_left(self, route: Route) -> float:
         """Return the seconds until *route* is healthy; 0 if it is."""
@@ -299,14 +303,8 @@ class DegradedRoutes:
         self._forgotten_at = max(self._forgotten_at, cooling.healthy_at + FORGET_AFTER)
 
     def _obstacle(self, route: Route, tried: Container[Route], unfit: Unfit | None) -> str | None:
-        why = None if unfit is None else unfit(route)
-        if why is not None:
-            return why
-        if self.is_degraded(route):
-            return "degraded"
-        if not self.is_available(route):
-            return "probed"
-        return "tried" if route in tried else None
+        why = (None if unfit is None else unfit(route)) or self.why_unavailable(route)
+        return why or ("tried" if route in tried else None)
 
 
 _MAPS: WeakSet[DegradedRoutes] = WeakSet()

@@ -180,7 +180,7 @@ class Sidestep:
             ValueError: *route* is not written ``provider/model``.
         """
         options = self.active.options_for(route)
-        return choose_start(options, self.degraded, options.unfit.get) or options.requested
+        return choose_start(options, self.degraded, options.unfit.get)[0] or options.requested
 
     def step(
         self,

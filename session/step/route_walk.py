@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from ..plan.chain_entry import too_small
@@ -10,7 +11,7 @@ from ..plan.sibling_map import reachable
 from ..skip_reason import TEMPORARY_REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ...provider.route import Route
     from ..plan.plan import RouteOptions
@@ -39,6 +40,7 @@ class RouteWalk:
         "_degraded",
         "_estimated",
         "_options",
+        "_passed_over",
         "_reporter",
         "_serves",
         "_tried",
@@ -68,16 +70,16 @@ class RouteWalk:
         self._options = options
         self.route = options.requested
         self._tried = {options.requested}
+        self._passed_over: PassedOver = ()
         self.skipped: dict[Route, str] = {}
 
     def start(self) -> bool:
         """Start on the first route that is fit and healthy; False: no route can take the step."""
-        route = choose_start(self._options, self._degraded, self._unfit)
+        route, self._passed_over = choose_start(self._options, self._degraded, self._unfit)
         if route is not None:
             self._begin(route)
             return True
-        for each in _routes_of(self._options):
-            self._skip(each, self._unfit(each) or "")
+        self._skip_all(self._passed_over)
         return False
 
     def start_pinned(self, route: Route) -> bool:
@@ -112,14 +114,8 @@ class RouteWalk:
         """
         if self.route == self._options.requested:
             return
-        if pinned is not None:
-            self._skip(self._options.requested, pinned)
-            return
-        for route in _routes_of(self._options):
-            if route == self.route:
-                break
-            is_degraded = self._degraded.is_degraded(route)
-            self._skip(route, self._unfit(route) or ("degraded" if is_degraded else "probed"))
+        requested = self._options.requested
+        self._skip_all(self._passed_over if pinned is None else ((requested, pinned),))
 
     def swap_target(self) -> SwapTarget:
         """Return where the step would go from here."""
@@ -135,16 +131,13 @@ class RouteWalk:
 
     def move(self, swap: Swap) -> None:
         """Go to the sibling of *swap*, and report the routes that were passed over."""
-        for route, why in swap.passed_over:
-            self._skip(route, why)
+        self._skip_all(swap.passed_over)
         self.route = swap.sibling
         self._tried.add(swap.sibling)
 
     def report_unfit(self, passed_over: PassedOver) -> None:
         """Report the routes of *passed_over* that cannot take the step at all."""
-        for route, why in passed_over:
-            if why not in TEMPORARY_REASONS:
-                self._skip(route, why)
+        self._skip_all((route, why) for route, why in passed_over if why not in TEMPORARY_REASONS)
 
     def passed_over_as_too_long(self) -> list[Route]:
         """Return the routes that were passed over and could take a shorter step."""
@@ -170,20 +163,36 @@ class RouteWalk:
             why = verdict if isinstance(verdict, str) else None if verdict else "not served"
         return why
 
+    def _skip_all(self, passed_over: Iterable[tuple[Route, str]]) -> None:
+        for route, why in passed_over:
+            self._skip(route, why)
+
     def _skip(self, route: Route, why: str) -> None:
+        if self.skipped.get(route) == why:
+            return  # it was reported
         self.skipped[route] = why
         if self._reporter.has_listeners:
             self._reporter.skipped(route, why)
 
 
-def choose_start(options: RouteOptions, degraded: DegradedRoutes, unfit: Unfit) -> Route | None:
-    """Return where a step with *options* starts; None: no route can take it."""
-    if not options.unfit and not options.is_chain:
-        return degraded.healthy(options.requested, options.siblings, unfit)
-    fit = [route for route in _routes_of(options) if unfit(route) is None]
+def choose_start(
+    options: RouteOptions, degraded: DegradedRoutes, unfit: Unfit
+) -> tuple[Route | None, PassedOver]:
+    """Return where a step with *options* starts, and the routes before it that it passes over.
+
+    None: no route can take the step.
+    """
+    requested = options.requested
+    if not options.unfit and not options.is_chain and degraded.is_available(requested):
+        return requested, ()  # nearly every step
+    passed_over: list[tuple[Route, str]] = []
+    for route in chain((requested,), reachable(requested, options.siblings)):
+        why = unfit(route) or degraded.why_unavailable(route)
+        if why is None:
+            return route, tuple(passed_over)
+        passed_over.append((route, why))
     # If no fit route is available, start on the first one although it is degraded.
-    return next(filter(degraded.is_available, fit), fit[0] if fit else None)
-
-
-def _routes_of(options: RouteOptions) -> list[Route]:
-    return [options.requested, *reachable(options.requested, options.siblings)]
+    for place, (route, why) in enumerate(passed_over):
+        if why in TEMPORARY_REASONS:
+            return route, tuple(passed_over[:place])
+    return None, tuple(passed_over)

@@ -226,3 +226,17 @@ async def test_an_answer_to_an_older_request_forgets_no_younger_failure() -> Non
 
     left = world.middleware.degraded.snapshot()[A]
     assert left == pytest.approx(3000.0, abs=1.0)
+
+
+async def test_a_route_that_is_passed_over_for_one_reason_is_told_once() -> None:
+    world = World(
+        fallback_models_by_model={A: (B, C), B: (A, C)}, max_upstream_retry_attempts=0, latency=0.0
+    )
+    world.middleware.degraded.degrade(A, cooldown=60.0)
+    world.down[B] = lambda: True
+
+    await world.clock.play(world.conversation())
+
+    assert [route for route, _ in world.asked] == [B, C]
+    told = [(e.route, e.reason) for e in world.events if isinstance(e, CandidateSkipped)]
+    assert told == [(A, "degraded")]
