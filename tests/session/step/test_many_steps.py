@@ -18,6 +18,7 @@ from sidestep import (
     StepFailed,
 )
 from sidestep.session.event import (
+    CandidateSkipped,
     Event,
     RouteDegraded,
     StepEnded,
