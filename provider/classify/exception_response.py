@@ -40,6 +40,13 @@ class CallContext:
     now: float | None = None
 
 
+_NOT_READ = (
+    "; its body was not read, so that nothing else is known: call `await response.aread()` "
+    "before `raise_for_status()`"
+)
+"""After the message of httpx or httpx2, the only ones that have the attribute."""
+
+
 def read(error: BaseException, context: CallContext) -> Failure | None:
     """Return the failure that the response on *error* reports; None: it holds no such response."""
     response = peek(error, "response")
@@ -54,6 +61,8 @@ def read(error: BaseException, context: CallContext) -> Failure | None:
     )
     if not body:
         failure.message = describe(error)
+        if peek(response, "is_stream_consumed") is False:
+            failure.message += _NOT_READ
     if _is_success(response):
         failure.stage = Stage.STREAM
     _complete(failure, error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -152,3 +153,29 @@ def test_an_error_inside_a_stream_counts_by_its_own_words(
     failure = classify_exception(error, route=Route(route))
 
     assert (failure.kind, failure.status) == (kind, status)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("is_read", [True, False], ids=["read", "not read"])
+@pytest.mark.parametrize("module", ["httpx", "httpx2"])
+async def test_an_answer_whose_body_was_not_read_says_how_to_read_it(
+    module: str, *, is_read: bool
+) -> None:
+    library = pytest.importorskip(module)
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b'{"error": {"code": "context_length_exceeded", "message": "too long"}}'
+
+    transport = library.MockTransport(lambda _: library.Response(400, content=body()))
+    async with library.AsyncClient(transport=transport) as http:
+        with pytest.raises(library.HTTPStatusError) as caught:
+            async with http.stream("POST", "http://127.0.0.1/v1/chat/completions") as response:
+                if is_read:
+                    await response.aread()
+                response.raise_for_status()
+
+    failure = classify_exception(caught.value, route=Route("openai-chat/gpt-5.2"))
+
+    kind = FailureKind.CONTEXT_OVERFLOW if is_read else FailureKind.BAD_REQUEST
+    assert failure.kind is kind
+    assert ("aread()" in failure.message) is not is_read
