@@ -35,6 +35,8 @@ class SwapTarget:
     skipped: tuple[tuple[Route, str], ...] = ()
 
 
+_EMPTY = -math.inf
+"""The instant from which an empty map is empty."""
 NO_TARGET = SwapTarget(None, is_available=False)
 
 
@@ -62,9 +64,9 @@ class DegradedRoutes:
         self._cooling = bounded_map(timer, max_routes)
         self._retried: WeakValueDictionary[Route, Probe] = WeakValueDictionary()
         self.changes = 0
-        # From this instant on the map is empty. Usually it is, and then a question costs one
-        # look at the clock.
-        self._forgotten_at = -math.inf
+        # From this instant on the map is empty. Usually it is, and then a question costs nearly
+        # nothing.
+        self._forgotten_at = _EMPTY
         _MAPS.add(self)
 
     def degrade(
@@ -121,7 +123,7 @@ class DegradedRoutes:
         Returns:
             True if nothing is recorded against the route any more.
         """
-        if self._timer() >= self._forgotten_at:
+        if self._forgotten_at is _EMPTY or self._timer() >= self._forgotten_at:
             return True
         with self._lock:
             cooling = self._cooling.get(route)
@@ -129,7 +131,7 @@ class DegradedRoutes:
                 return False
             self._cooling.pop(route, None)
             if not self._cooling:
-                self._forgotten_at = -math.inf
+                self._forgotten_at = _EMPTY
             return True
 
     def begin_retry(self, route: Route) -> Probe | None:
@@ -164,7 +166,7 @@ class DegradedRoutes:
 
         None: no probe is due, because the route is healthy, still degraded, or being probed.
         """
-        if self._timer() >= self._forgotten_at:
+        if self._forgotten_at is _EMPTY or self._timer() >= self._forgotten_at:
             return None
         with self._lock:
             cooling = self._cooling.get(route)
@@ -192,7 +194,9 @@ class DegradedRoutes:
 
     def is_available(self, route: Route) -> bool:
         """True if *route* is healthy and no attempt is probing it."""
-        return self._timer() >= self._forgotten_at or self.why_unavailable(route) is None
+        if self._forgotten_at is _EMPTY or self._timer() >= self._forgotten_at:
+            return True
+        return self.why_unavailable(route) is None
 
     def why_unavailable(self, route: Route) -> str | None:
         """Return ``degraded`` or ``probed``, why steps do not start on *route*; None: they do."""
@@ -221,7 +225,7 @@ class DegradedRoutes:
         """Forget every route."""
         with self._lock:
             self._cooling.clear()
-            self._forgotten_at = -math.inf
+            self._forgotten_at = _EMPTY
 
     def healthy(
         self,
@@ -237,7 +241,7 @@ class DegradedRoutes:
         Args:
             unfit: Returns why a sibling cannot take the step; None: every sibling can.
         """
-        if self._timer() >= self._forgotten_at or self.is_available(route):
+        if self.is_available(route):
             return route
         for sibling in reachable(route, siblings):
             if self.is_available(sibling) and (unfit is None or unfit(sibling) is None):

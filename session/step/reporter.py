@@ -22,6 +22,8 @@ from ..event import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...provider.failure import Failure
     from ...provider.route import Route
     from ..event import EngineEvent, Listener
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 
 Verdict = Literal["healthy", "degraded", "none"]
+
+
+_NOBODY = (None, None, None)
 
 
 class StepReporter:
@@ -44,8 +49,10 @@ class StepReporter:
 
     def __init__(self, number: int, *listeners: Listener | None) -> None:
         self._number = number
-        self._listeners = [listener for listener in listeners if listener is not None]
-        self.has_listeners = bool(self._listeners)
+        self._listeners: Sequence[Listener] = ()
+        self.has_listeners = listeners != _NOBODY  # nearly every step of an agent's own loop
+        if self.has_listeners:
+            self._listeners = [listener for listener in listeners if listener is not None]
 
     def step_started(self, requested: Route, route: Route) -> None:
         """Report that the step starts on *route*."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .reporter import StepReporter
 
 _NO_COUNTS: dict[Route, int] = {}
-"""Of most steps; nothing is added to it."""
+_NO_ROUTES: Mapping[Route, str] = {}
+"""Both of most steps; nothing is added to them."""
 
 
 class RouteWalk:
@@ -69,22 +70,22 @@ class RouteWalk:
             self.too_long -= self._estimated.keys()
         self._options = options
         self.route = options.requested
-        self._tried = {options.requested}
+        self._tried: frozenset[Route] | None = None
         self._passed_over: PassedOver = ()
-        self.skipped: dict[Route, str] = {}
+        self.skipped = _NO_ROUTES
 
     def start(self) -> bool:
         """Start on the first route that is fit and healthy; False: no route can take the step."""
         route, self._passed_over = choose_start(self._options, self._degraded, self._unfit)
         if route is not None:
-            self._begin(route)
+            self.route = route
             return True
         self._skip_all(self._passed_over)
         return False
 
     def start_pinned(self, route: Route) -> bool:
         """Start on *route*, whatever its health; False: it cannot take the step."""
-        self._begin(route)
+        self.route = route
         why = self._options.unfit.get(route)
         if why is not None:
             self._skip(route, why)
@@ -124,7 +125,7 @@ class RouteWalk:
             self.route,
             options.siblings,
             origin=options.requested,
-            tried=self._tried,
+            tried=self._tried or (self.route,),
             unfit=self._unfit,
             returns=not options.is_chain,
         )
@@ -132,8 +133,8 @@ class RouteWalk:
     def move(self, swap: Swap) -> None:
         """Go to the sibling of *swap*, and report the routes that were passed over."""
         self._skip_all(swap.passed_over)
+        self._tried = (self._tried or frozenset((self.route,))) | {swap.sibling}
         self.route = swap.sibling
-        self._tried.add(swap.sibling)
 
     def report_unfit(self, passed_over: PassedOver) -> None:
         """Report the routes of *passed_over* that cannot take the step at all."""
@@ -142,11 +143,6 @@ class RouteWalk:
     def passed_over_as_too_long(self) -> list[Route]:
         """Return the routes that were passed over and could take a shorter step."""
         return [route for route in self.skipped if route in self.too_long]
-
-    def _begin(self, route: Route) -> None:
-        if route != self.route:
-            self.route = route
-            self._tried = {route}
 
     def _unfit(self, route: Route) -> str | None:
         """Return why *route* cannot take this step; None: it can.
@@ -170,7 +166,7 @@ class RouteWalk:
     def _skip(self, route: Route, why: str) -> None:
         if self.skipped.get(route) == why:
             return  # it was reported
-        self.skipped[route] = why
+        self.skipped = {**self.skipped, route: why}
         if self._reporter.has_listeners:
             self._reporter.skipped(route, why)
 

@@ -334,7 +334,8 @@ class Step:
     def end(self, error: BaseException | None) -> None:
         """End the step with *error*; None: with an answer."""
         self._is_over = True
-        self.end_retrying()
+        if self.retrying is not None:
+            self.end_retrying()
         if self.attempts:
             self.end_probe(self.attempts[-1], "none")
         self.reporter.step_ended(self, None if error is None else describe(error))

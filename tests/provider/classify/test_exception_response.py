@@ -167,12 +167,12 @@ async def test_an_answer_whose_body_was_not_read_says_how_to_read_it(
         yield b'{"error": {"code": "context_length_exceeded", "message": "too long"}}'
 
     transport = library.MockTransport(lambda _: library.Response(400, content=body()))
-    async with library.AsyncClient(transport=transport) as http:
+    http = library.AsyncClient(transport=transport)
+    async with http, http.stream("POST", "http://127.0.0.1/v1/chat/completions") as response:
+        if is_read:
+            await response.aread()
         with pytest.raises(library.HTTPStatusError) as caught:
-            async with http.stream("POST", "http://127.0.0.1/v1/chat/completions") as response:
-                if is_read:
-                    await response.aread()
-                response.raise_for_status()
+            response.raise_for_status()
 
     failure = classify_exception(caught.value, route=Route("openai-chat/gpt-5.2"))
 
