@@ -110,7 +110,9 @@ def test_a_program_runs_as_it_stands(program: Block, folder: Path, url: str) -> 
         **{f"{name.upper()}_BASE_URL": url + path for name, path in PATHS.items()},
     )
 
-    printed = run([sys.executable, "program.py"], folder, variables)
+    is_test = "\nasync def test_" in program.text
+    how = ["-m", "pytest", "-q", "-p", "no:cacheprovider"] if is_test else []
+    printed = run([sys.executable, *how, "program.py"], folder, variables)
 
     if program.prints is not None:
         assert_prints(program.prints, printed)

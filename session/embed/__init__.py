@@ -1,0 +1,1 @@
+"""What goes under, or into, other people's SDKs, frameworks and tests."""

@@ -1,0 +1,146 @@
+"""A stub and a clock for the tests of an agent: no subprocess, no network, no real wait."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import anyio.lowlevel
+
+from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
+from ...provider.catalog.catalog import catalog
+from ...provider.route import Route
+from ...provider.stub.received import ReceivedRequest
+from ...provider.stub.scenario import ANY, Scenario
+from ...provider.stub.server import Stub
+from ..clock import Clock
+from ..plan.source import VARIABLE
+from ..step.middleware import Sidestep
+
+Answer = str | int | Mapping[str, object]
+"""A text, a status, or a table as in a scenario: ``{"text": "...", "cut": True}``."""
+
+KEY = "stub"
+"""The value of every key, which the stub does not look at."""
+_TIMEOUTS = {"connect": 2, "firstEvent": 2, "gap": 2}
+"""Seconds. A provider in the same process answers at once, or not at all."""
+
+
+@dataclass
+class VirtualClock:
+    """Time that moves only when somebody sleeps, so that no wait takes any real time.
+
+    Attributes:
+        now: Seconds.
+        slept: Seconds of each sleep, in order.
+    """
+
+    now: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def time(self) -> float:
+        """Return `now`."""
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        """Move the time on by *seconds*."""
+        self.slept.append(seconds)
+        self.now += seconds
+        await anyio.lowlevel.checkpoint()
+
+
+class PlayedStub:
+    """The providers of a test, which `stub` plays.
+
+    Attributes:
+        environ: The variables that a coordinator would set: the siblings, the addresses of the
+            providers, and a key for each of them.
+    """
+
+    def __init__(self, stub: Stub, routes: Sequence[Route], clock: Clock) -> None:
+        self._stub = stub
+        self._clock = clock
+        self._providers = stub.providers()
+        self.environ = _environ(self._providers, routes)
+
+    @cached_property
+    def middleware(self) -> Sidestep:
+        """A `Sidestep` that follows `environ`, and never really waits."""
+        return Sidestep.from_env(self.environ, clock=self._clock)
+
+    @property
+    def requests(self) -> list[ReceivedRequest]:
+        """The requests for an answer, in order of arrival."""
+        return self._stub.requests
+
+    @property
+    def routes(self) -> list[str]:
+        """The route of each request, in order of arrival."""
+        return [str(request.route) for request in self.requests]
+
+    def base_url(self, provider: str) -> str:
+        """Return the base URL of *provider*, as its SDK takes it.
+
+        Raises:
+            KeyError: The stub plays no such provider.
+        """
+        return str(self._providers[provider]["baseUrl"])
+
+
+@asynccontextmanager
+async def stub(
+    answers: Mapping[str, Answer | Sequence[Answer]],
+    *,
+    clock: Clock | None = None,
+    strict: bool = False,
+) -> AsyncIterator[PlayedStub]:
+    """Play *answers* on loopback, in this process, while the block runs.
+
+    Args:
+        answers: For each route its answers in order, or a single one; the last one is repeated for
+            ever. The first route is the one that the agent asks for, the others are its siblings.
+        clock: The clock of `PlayedStub.middleware`; None: a `VirtualClock`.
+        strict: Refuse what the real APIs refuse, in their own words.
+
+    Raises:
+        ConfigError: An answer is wrong; the message says where and what to write.
+    """
+    scenario = Scenario.parse(
+        {"answers": {route: _tables(given) for route, given in answers.items()}}
+    )
+    routes = [Route(route) for route in answers if ANY not in route]
+    async with Stub(scenario, strict=strict) as played:
+        yield PlayedStub(played, routes, VirtualClock() if clock is None else clock)
+
+
+def _tables(given: Answer | Sequence[Answer]) -> list[object]:
+    every = [given] if isinstance(given, str | int | Mapping) else given
+    return [_table(each) for each in every]
+
+
+def _table(answer: Answer) -> object:
+    if isinstance(answer, str):
+        return {"text": answer}
+    if isinstance(answer, int) and not isinstance(answer, bool):
+        return {"status": answer}
+    return answer
+
+
+def _environ(
+    providers: Mapping[str, Mapping[str, str | None]], routes: Sequence[Route]
+) -> dict[str, str]:
+    known = catalog()
+    environ, settings = dict[str, str](), dict[str, object]()
+    for name, setting in providers.items():
+        key = known[name].api_key_env if name in known else None
+        if key is not None:
+            environ[key] = KEY
+        settings[name] = {**setting, "apiKeyEnv": key, "timeouts": _TIMEOUTS}
+    environ[PROVIDERS_VARIABLE] = json.dumps(settings)
+    siblings = {route: [other for other in routes if other != route] for route in routes}
+    if len(routes) > 1:
+        environ[VARIABLE] = json.dumps({"fallbackModelsByModel": siblings})
+    return environ
