@@ -1,11 +1,15 @@
-"""Log what a callback of the agent raised, without keys."""
+"""Callbacks of the agent: what they raised or returned, without keys."""
 
 from __future__ import annotations
 
 import traceback
+from inspect import isawaitable, iscoroutine
 
 from ..provider.log import logger
 from ..provider.secret import redact_shapes
+
+_SHOWN = 80
+"""Characters of a wrong value that a message shows."""
 
 
 def log_callback_error(what: str) -> None:
@@ -14,3 +18,41 @@ def log_callback_error(what: str) -> None:
     The traceback is formatted here, because `logging` would print the exception unmasked.
     """
     logger.error("%s", redact_shapes(f"{what}\n{traceback.format_exc().rstrip()}"), stacklevel=2)
+
+
+def wrong_value(hook: str, value: object, wanted: str, *, is_async: bool = False) -> TypeError:
+    """Return the error for what *hook* returned.
+
+    Args:
+        value: What it returned; a coroutine is closed, because nobody will await it.
+        wanted: What it should have returned.
+        is_async: It should have been asynchronous.
+    """
+    write = f"return {wanted}"
+    if is_async:
+        write = f"write it with `async def`, and {write}"
+    elif isawaitable(value):
+        write = f"write it without `async`, and {write}"
+    text = shown(value)
+    if iscoroutine(value):
+        value.close()
+    return TypeError(f"`{hook}` returned {text}: {write}")
+
+
+def refuse_awaitable(hook: str, returned: object) -> None:
+    """Check that *hook*, which returns nothing, is not asynchronous.
+
+    Raises:
+        TypeError: It returned something to await.
+    """
+    if isawaitable(returned):
+        raise wrong_value(hook, returned, "None")
+
+
+def shown(value: object) -> str:
+    """Return the start of the `repr` of *value*, or its type if it has no `repr`."""
+    try:
+        text = redact_shapes(repr(value))
+    except Exception:  # noqa: BLE001 - any object can be returned
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

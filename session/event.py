@@ -15,7 +15,7 @@ from ..provider.conversation import Output, ToolState
 from ..provider.delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.failure import Failure
 from ..provider.route import Route
-from .callback import log_callback_error
+from .callback import log_callback_error, refuse_awaitable
 
 
 @dataclass(slots=True)
@@ -263,9 +263,11 @@ __all__ = [
 ]
 
 
-def notify(listener: Listener, event: Event) -> None:
+def notify(listener: Callable[[Event], object], event: Event) -> None:
     """Call *listener* with *event*; log its exception, because it must not end a turn."""
     try:
-        listener(event)
+        returned = listener(event)
+        if returned is not None:
+            refuse_awaitable("on_event", returned)
     except Exception:  # noqa: BLE001 - it is logged
         log_callback_error(f"`on_event` raised on {type(event).__name__}")

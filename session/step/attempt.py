@@ -5,14 +5,15 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Protocol, Self
 
-import anyio
 import anyio.lowlevel
 
 from ...provider.failure import Failure
 from ...provider.route import Route
 from ..clock import Clock
 from ..deadline import Deadline
+from .call_limit import CallLimit, call_limit
 from .cooldown import Probe
+from .reporter import StepReporter
 
 
 class AttemptOwner(Protocol):
@@ -20,6 +21,9 @@ class AttemptOwner(Protocol):
 
     clock: Clock
     deadline: Deadline
+    is_one_call: bool
+    is_over: bool
+    reporter: StepReporter
 
     def started(self, attempt: Attempt) -> None:
         """Record that the request of *attempt* is about to be made."""
@@ -41,7 +45,8 @@ class Attempt:
     """One request on one route: an asynchronous context manager around the agent's own call.
 
     An exception that the body raises is classified. If another attempt follows, the exception is
-    suppressed; if none follows, it propagates.
+    suppressed; if none follows, it propagates. A deadline of the step ends the body on asyncio, but
+    not while the body is suspended at a ``yield``, and not on trio.
 
     Attributes:
         route: Where the request goes.
@@ -49,6 +54,7 @@ class Attempt:
         failure: Why it failed; None while it runs, and after an answer.
         seconds: How long it took; 0 while it runs.
         waited: Seconds that the step slept before it.
+        started_at: When it was entered, on the step's clock.
         output: The last argument of `emitted`.
         has_emitted: True once any output was shown.
         tool: The last argument of `tool_started`; None: no tool was reported.
@@ -57,9 +63,8 @@ class Attempt:
     """
 
     __slots__ = (
+        "_limit",
         "_owner",
-        "_scope",
-        "_started_at",
         "failure",
         "has_emitted",
         "has_ended",
@@ -70,6 +75,7 @@ class Attempt:
         "route",
         "seconds",
         "since",
+        "started_at",
         "tool",
         "waited",
     )
@@ -79,6 +85,7 @@ class Attempt:
         self.route = route
         self.number = number
         self.waited = waited
+        self.started_at = 0.0
         self.failure: Failure | None = None
         self.seconds = 0.0
         self.has_started = False
@@ -88,7 +95,7 @@ class Attempt:
         self.tool: str | None = None
         self.probe: Probe | None = None
         self.since = 0
-        self._scope: anyio.CancelScope | None = None
+        self._limit: CallLimit | None = None
 
     def __repr__(self) -> str:
         state = self.failure or ("ended" if self.has_ended else "running")
@@ -107,16 +114,22 @@ class Attempt:
         """Report that the tool *name* has started, so that no other attempt follows this one."""
         self.tool = name
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the deadline of the step, below 0 once it has passed; None: it has none."""
+        return self._owner.deadline.left()
+
     async def __aenter__(self) -> Self:
         if self.has_started:
             raise RuntimeError("an attempt is entered once: take the next one from the step")
+        if self._owner.is_over:
+            raise RuntimeError("the step of this attempt has ended: take a new step")
         self.has_started = True
         owner = self._owner
+        self.started_at = owner.clock.time()
         owner.started(self)
-        self._started_at = owner.clock.time()
         if owner.deadline.at is not None:
-            self._scope = owner.deadline.scope()
-            self._scope.__enter__()
+            self._limit = call_limit(owner.deadline, is_one_call=owner.is_one_call)
         return self
 
     async def __aexit__(
@@ -125,15 +138,12 @@ class Attempt:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        scope = self._scope
-        is_past_deadline = scope is not None and (
-            scope.__exit__(exc_type, exc, traceback) is True
-            # A cancelled call may raise an exception of its own instead.
-            or (scope.cancel_called and isinstance(exc, Exception))
-        )
-        self.has_ended = True
+        is_past_deadline = self._limit is not None and self._limit.end(exc)
         owner = self._owner
-        self.seconds = owner.clock.time() - self._started_at
+        if owner.is_over:  # it was left
+            return False
+        self.has_ended = True
+        self.seconds = owner.clock.time() - self.started_at
         if exc is None and not is_past_deadline:
             owner.succeeded(self)
             return False
@@ -145,6 +155,7 @@ class Attempt:
                 raise
             return await owner.failed(self, exc)
         owner.abandoned(self, exc, is_late=is_past_deadline)
+        owner.reporter.raise_interrupt()
         if is_past_deadline:
             raise owner.deadline_error(exc)
         return False

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import os
 import random
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Self
 
 from ...provider.catalog.provider import Provider
-from ...provider.classify.exception import classify_exception
-from ...provider.error import ProviderError
 from ...provider.failure import Failure, FailureKind
 from ...provider.route import Route
 from ..argument import validated_deadline
-from ..callback import log_callback_error
+from ..callback import log_callback_error, wrong_value
 from ..clock import Clock, SystemClock
 from ..deadline import Deadline
 from ..error import StepFailed
@@ -31,6 +28,7 @@ from ..plan.plan import Plan
 from ..plan.retry import RetryPolicy
 from ..plan.unknown_variable import log_unknown_variables
 from ..plan.watcher import PlanWatcher
+from .checked_failure import check_failure, classified
 from .degraded import DegradedRoutes
 from .hooks import NO_HOOKS, Hooks
 from .move_policy import MoveHistory
@@ -243,18 +241,21 @@ class Sidestep:
         )  # fmt: skip
 
     def failure_of(self, exc: Exception, route: Route) -> Failure:
-        """Return the failure behind *exc*, which an attempt on *route* raised."""
+        """Return the failure behind *exc*, which an attempt on *route* raised.
+
+        Raises:
+            TypeError: `classify` returned something else, or a failure with a field of a wrong
+                type; so did who raised a `ProviderError`.
+        """
         if isinstance(exc, StepFailed):
             # A step inside this one has retried already: retries here would multiply its attempts.
             return Failure(kind=FailureKind.UNKNOWN, message=str(exc), route=route, cause=exc)
         named = self._named_by_agent(exc)
         if isinstance(named, Failure):
+            check_failure(named, "what `classify` returned")
             failure = replace(named)
-        elif isinstance(exc, ProviderError):
-            failure = replace(exc.failure)  # classified already
         else:
-            provider = self._active.providers.get(route.provider)
-            failure = classify_exception(exc, route=route, provider=provider, now=time.time())
+            failure = classified(exc, route, self._active.providers.get(route.provider))
         if isinstance(named, FailureKind):
             failure.kind = named
         failure.route = route
@@ -264,7 +265,10 @@ class Sidestep:
         if self._classify is None:
             return None
         try:
-            return self._classify(exc)
+            named: object = self._classify(exc)
         except Exception:  # noqa: BLE001 - it is logged
             log_callback_error(f"`classify` raised on {type(exc).__name__}")
             return None
+        if named is None or isinstance(named, Failure | FailureKind):
+            return named
+        raise wrong_value("classify", named, "a `FailureKind`, a `Failure` or None")

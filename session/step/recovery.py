@@ -23,6 +23,7 @@ from .degraded import NO_TARGET
 from .step_error import error_to_raise
 
 if TYPE_CHECKING:
+    from ...provider.route import Route
     from .step import Step
 
 
@@ -55,7 +56,7 @@ class Recovery:
         if not isinstance(decision, Stop):
             self._go_on(decision, attempt, failure)
             return True
-        self._degrade(attempt, failure, decision.cooldown)
+        self.degrade(attempt, failure, decision.cooldown)
         step.walk.report_unfit(decision.passed_over)
         tool = attempt.tool if is_unsafe else self._pinned_tool(decision)
         error = error_to_raise(step, exc, decision, unsafe_tool=tool, is_interrupted=is_interrupted)
@@ -129,7 +130,7 @@ class Recovery:
         try:
             return await self._confirm_swap(decision, attempt, failure)
         except BaseException as error:
-            self._degrade(attempt, failure, decision.cooldown)
+            self.degrade(attempt, failure, decision.cooldown)
             self._step.end(error)
             raise
 
@@ -162,13 +163,13 @@ class Recovery:
             case Retry():
                 step.end_probe(attempt, "none")
                 step.retries += 1
-                step.begin_retrying(decision)
+                self._note_retry(decision, attempt.route)
                 step.reporter.retrying(step, attempt.route, decision, failure)
             case Repair():
                 step.end_probe(attempt, "none")
                 step.reporter.repaired(step, attempt.route, decision, failure)
             case Swap():
-                self._degrade(attempt, failure, decision.cooldown)
+                self.degrade(attempt, failure, decision.cooldown)
                 if decision.awaits_retry:
                     step.degraded.await_retry(attempt.route)
                 step.end_retrying()
@@ -179,7 +180,16 @@ class Recovery:
             case _:
                 assert_never(decision)
 
-    def _degrade(self, attempt: Attempt, failure: Failure, cooldown: float | None) -> None:
+    def _note_retry(self, retry: Retry, route: Route) -> None:
+        """Count the wait, and keep other steps from retrying *route* as well."""
+        step = self._step
+        if retry.is_hinted:
+            waited = step.hinted_waits.get(route, 0.0) + retry.wait
+            step.hinted_waits = {**step.hinted_waits, route: waited}
+        if step.retrying is None and retry.is_outage:
+            step.retrying = step.degraded.begin_retry(route)
+
+    def degrade(self, attempt: Attempt, failure: Failure, cooldown: float | None) -> None:
         """Degrade the route of *attempt*, unless *cooldown* is None, and end its probe."""
         step = self._step
         config = step.active.config

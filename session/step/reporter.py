@@ -43,9 +43,11 @@ class StepReporter:
 
     Attributes:
         has_listeners: False: nobody listens, so no event needs to be built.
+        interrupt: What a listener raised to end the program, such as `KeyboardInterrupt`; it is
+            kept until the step has handled what it reports. None: nothing.
     """
 
-    __slots__ = ("_listeners", "_number", "has_listeners")
+    __slots__ = ("_listeners", "_number", "has_listeners", "interrupt")
 
     def __init__(self, number: int, *listeners: Listener | None) -> None:
         self._number = number
@@ -53,6 +55,13 @@ class StepReporter:
         self.has_listeners = listeners != _NOBODY  # nearly every step of an agent's own loop
         if self.has_listeners:
             self._listeners = [listener for listener in listeners if listener is not None]
+        self.interrupt: BaseException | None = None
+
+    def raise_interrupt(self) -> None:
+        """Raise what a listener raised to end the program, once."""
+        if self.interrupt is not None:
+            interrupt, self.interrupt = self.interrupt, None
+            raise interrupt
 
     def step_started(self, requested: Route, route: Route) -> None:
         """Report that the step starts on *route*."""
@@ -125,4 +134,8 @@ class StepReporter:
 
     def _emit(self, event: EngineEvent) -> None:
         for listener in self._listeners:
-            notify(listener, event)
+            try:
+                notify(listener, event)
+            except BaseException as interrupt:  # noqa: BLE001 - `raise_interrupt` raises it
+                if self.interrupt is None:
+                    self.interrupt = interrupt

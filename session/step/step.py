@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from inspect import isawaitable
-from typing import Protocol, Self, TypeVar
+from typing import TypeVar
 
 import anyio.lowlevel
 
 from ...provider.failure import Failure, FailureKind
 from ...provider.route import Route
-from ..clock import Clock
 from ..deadline import Deadline
 from ..event import Listener
 from ..plan.active_plan import ActivePlan
 from ..plan.plan import RouteOptions
-from ..plan.retry import RetryPolicy
 from .attempt import Attempt
+from .attempt_loop import AttemptLoop
+from .broken_step import end_broken_step
 from .cooldown import Probe
 from .decision import Repair, Retry, Swap
-from .degraded import DegradedRoutes
+from .engine import Engine
 from .hooks import Hooks
 from .move_policy import MoveHistory, Pin, pin
 from .recovery import Recovery
@@ -32,19 +31,6 @@ from .step_error import deadline_error, describe, no_route_error
 T = TypeVar("T")
 
 _NO_WAITS: Mapping[Route, float] = {}
-
-
-class Engine(Protocol):
-    """What all steps of a `Sidestep` share."""
-
-    clock: Clock
-    degraded: DegradedRoutes
-    policy: RetryPolicy
-    rng: random.Random
-    on_event: Listener | None
-
-    def failure_of(self, exc: Exception, route: Route) -> Failure:
-        """Return the failure behind *exc*, which an attempt on *route* raised."""
 
 
 class Step:
@@ -64,13 +50,14 @@ class Step:
         deadline: When the caller wants the step to end.
         following: What follows the attempt that failed; None: no attempt has failed.
         pin: Why the conversation may not move; None: it may.
+        is_one_call: The step runs in `run`, so that nothing of the host's yields in an attempt.
+        is_over: The step has ended.
     """
 
     __slots__ = (
+        "_has_begun",
         "_history",
-        "_is_over",
         "_options",
-        "_recovery",
         "active",
         "attempts",
         "clock",
@@ -80,6 +67,8 @@ class Step:
         "following",
         "hinted_waits",
         "hooks",
+        "is_one_call",
+        "is_over",
         "limits",
         "number",
         "pin",
@@ -124,11 +113,11 @@ class Step:
         self.pin: Pin | None = None
         self._history = history
         self._options = options
-        self._recovery: Recovery | None = None
-        self._is_over = False
+        self._has_begun = False
+        self.is_one_call = self.is_over = False
 
     def __repr__(self) -> str:
-        state = "ended" if self._is_over else "running"
+        state = "ended" if self.is_over else "running"
         return f"<Step {self.number} {state} route={str(self.route)!r} attempts={self.attempts!r}>"
 
     @property
@@ -136,18 +125,29 @@ class Step:
         """Routes that were passed over, with the reason against each."""
         return self.walk.skipped
 
-    def __aiter__(self) -> Self:
-        if self._is_over:
+    def __aiter__(self) -> AttemptLoop:
+        if self.is_over:
             raise RuntimeError(
                 "this step has ended: take a new one, `middleware.step(route)`, for every reply"
             )
-        return self
+        return AttemptLoop(self)
+
+    async def aclose(self) -> None:
+        """End the step if it has begun and has not ended, as after a loop that was left early."""
+        self.leave()
+        self.reporter.raise_interrupt()
+
+    def __del__(self) -> None:
+        # Without `is_over` it was never whole.
+        if not getattr(self, "is_over", True):
+            self.leave()
 
     async def run(self, call: Callable[[Attempt], Awaitable[T]]) -> T:
         """Return what *call* returns for the attempt that succeeds.
 
         This is the loop over the attempts as one expression.
         """
+        self.is_one_call = True
         async for attempt in self:
             async with attempt:
                 reply = call(attempt)
@@ -160,16 +160,33 @@ class Step:
         raise AssertionError("a step ends with an answer or an error")
 
     async def __anext__(self) -> Attempt:
-        if self._is_over:
+        if self.is_over:
             raise StopAsyncIteration
-        if not self.attempts:
-            self._find_start()
-            if self.walk.uncounted:
-                await self._count_start()
-            self.reporter.step_started(self.requested, self.walk.route)
-            self.walk.report_start(pinned=None if self.pin is None else self.pin.why)
-            self._check_before_attempt()
-            return self._attempt(waited=0.0)
+        try:
+            attempt = await (
+                self._following_attempt() if self._has_begun else self._first_attempt()
+            )
+            self.reporter.raise_interrupt()
+        except BaseException as error:
+            self._end_open_attempt(error)
+            self.end(error)
+            if not isinstance(error, StopAsyncIteration):
+                raise
+            # It would end the loop as an answer does.
+            raise RuntimeError("a hook of the step raised StopAsyncIteration") from error
+        return attempt
+
+    async def _first_attempt(self) -> Attempt:
+        self._has_begun = True
+        self._find_start()
+        if self.walk.uncounted:
+            await self._count_start()
+        self.reporter.step_started(self.requested, self.walk.route)
+        self.walk.report_start(pinned=None if self.pin is None else self.pin.why)
+        self._check_before_attempt()
+        return Attempt(self, self.walk.route, 1, 0.0)
+
+    async def _following_attempt(self) -> Attempt:
         following, self.following = self.following, None
         if following is None:
             raise RuntimeError(
@@ -179,8 +196,10 @@ class Step:
         if isinstance(following, Retry):
             waited = following.wait
             await self._wait_for(following)
-        await self._checkpoint()
-        return self._attempt(waited=waited)
+        # Between two attempts a cancellation or the deadline ends the step.
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        self._check_before_attempt()
+        return Attempt(self, self.walk.route, len(self.attempts) + 1, waited)
 
     def _find_start(self) -> None:
         plan, options = self.active.plan, self._options
@@ -197,19 +216,12 @@ class Step:
         elif self.active.plan is not None or self._options.unfit:
             fits = self.walk.start()
         if not fits:
-            error = no_route_error(self)
-            self.end(error)
-            raise error
+            raise no_route_error(self)
 
     async def _count_start(self) -> None:
         """Choose the start again until the step fits there by the agent's count of tokens."""
         while (route := self.walk.route) in self.walk.uncounted:
-            try:
-                fits = await self.count_tokens(route)
-            except BaseException as error:
-                self.end(error)
-                raise
-            if not fits:
+            if not await self.count_tokens(route):
                 self._start_walk()
 
     async def count_tokens(self, route: Route) -> bool:
@@ -223,53 +235,23 @@ class Step:
         assert scope.cancelled_caught  # noqa: S101 - otherwise the block has returned
         raise deadline_error(self)
 
-    def _attempt(self, *, waited: float) -> Attempt:
-        attempt = Attempt(self, self.walk.route, len(self.attempts) + 1, waited)
-        self.attempts.append(attempt)
-        return attempt
-
     async def _wait_for(self, retry: Retry) -> None:
         """Sleep before *retry*, but not past the caller's deadline, and look again afterwards."""
-        if retry.is_hinted:
-            route = self.walk.route
-            waited = self.hinted_waits.get(route, 0.0)
-            self.hinted_waits = {**self.hinted_waits, route: waited + retry.wait}
         left = self.deadline.cap(retry.wait)
-        try:
-            if left > 0:
-                await self.clock.sleep(left)
-        except BaseException as error:
-            self.end(error)
-            raise
-        if self._recovery is not None and left == retry.wait:
-            await self._recovery.after_wait()
+        if left > 0:
+            await self.clock.sleep(left)
+        if left == retry.wait:
+            await Recovery(self).after_wait()
             self.following = None
-
-    async def _checkpoint(self) -> None:
-        """Raise between two attempts if the caller cancelled or the deadline has passed."""
-        try:
-            await anyio.lowlevel.checkpoint_if_cancelled()
-        except BaseException as error:
-            self.end(error)
-            raise
-        self._check_before_attempt()
 
     def _check_before_attempt(self) -> None:
         """Call `before_attempt` and check the deadline.
 
-        An exception here ends the step. It is not the failure of an attempt.
+        An exception here is not the failure of an attempt.
         """
-        try:
-            if self.hooks.before_attempt is not None:
-                self.hooks.before_attempt(self.walk.route)
-            if self.attempts:
-                self._check_deadline()
-        except BaseException as error:
-            self.end(error)
-            raise
-
-    def _check_deadline(self) -> None:
-        if self.deadline.has_passed():
+        if self.hooks.before_attempt is not None:
+            self.hooks.before_attempt(self.walk.route)
+        if self.attempts and self.deadline.has_passed():
             raise deadline_error(self)
 
     def deadline_error(self, exc: BaseException | None = None) -> TimeoutError:
@@ -278,9 +260,13 @@ class Step:
 
     def started(self, attempt: Attempt) -> None:
         """Record that the request of *attempt* is about to be made."""
+        self.attempts.append(attempt)
         attempt.since = self.degraded.changes
         attempt.probe = self.degraded.probe(attempt.route)
         self.reporter.attempt_started(attempt, is_probe=attempt.probe is not None)
+        if self.reporter.interrupt is not None:
+            self._end_open_attempt(self.reporter.interrupt)
+            self.reporter.raise_interrupt()
 
     def succeeded(self, attempt: Attempt) -> None:
         """Record that *attempt* answered."""
@@ -288,6 +274,7 @@ class Step:
         is_forgotten = self.degraded.recover(attempt.route, since=attempt.since)
         self.end_probe(attempt, "healthy" if is_forgotten else "none")
         self.end(None)
+        self.reporter.raise_interrupt()
 
     def abandoned(self, attempt: Attempt, exc: BaseException | None, *, is_late: bool) -> None:
         """Record that the caller ended *attempt*, which says nothing about the route."""
@@ -308,9 +295,14 @@ class Step:
         Raises:
             StepFailed: No attempt follows, and *exc* alone would not say why.
         """
-        if self._recovery is None:
-            self._recovery = Recovery(self)
-        return await self._recovery.after(attempt, exc)
+        try:
+            follows = await Recovery(self).after(attempt, exc)
+            self.reporter.raise_interrupt()
+        except BaseException as error:
+            end_broken_step(self, attempt, exc, error)
+            self.reporter.raise_interrupt()
+            raise
+        return follows
 
     def end_probe(self, attempt: Attempt, verdict: Verdict) -> None:
         """End the probe that *attempt* makes, if it makes one, and report *verdict*."""
@@ -320,11 +312,6 @@ class Step:
         attempt.probe = None
         self.reporter.probe_ended(attempt, verdict)
 
-    def begin_retrying(self, retry: Retry) -> None:
-        """Keep other steps from retrying the route, unless another step does so already."""
-        if self.retrying is None and retry.is_outage:
-            self.retrying = self.degraded.begin_retry(self.walk.route)
-
     def end_retrying(self) -> None:
         """Let other steps retry the route."""
         if self.retrying is not None:
@@ -332,10 +319,27 @@ class Step:
             self.retrying = None
 
     def end(self, error: BaseException | None) -> None:
-        """End the step with *error*; None: with an answer."""
-        self._is_over = True
+        """End the step with *error*, unless it has ended; None: with an answer."""
+        if self.is_over:
+            return
+        self.is_over = True
         if self.retrying is not None:
             self.end_retrying()
         if self.attempts:
             self.end_probe(self.attempts[-1], "none")
         self.reporter.step_ended(self, None if error is None else describe(error))
+
+    def leave(self) -> None:
+        """End the step if it has begun and has not ended, because its loop was left."""
+        if self._has_begun and not self.is_over:
+            left = GeneratorExit("the loop over the attempts was left")
+            self._end_open_attempt(left)
+            self.end(left)
+
+    def _end_open_attempt(self, error: BaseException) -> None:
+        """Record that *error* ends an attempt that is still open, and the step with it."""
+        if self.attempts and not self.attempts[-1].has_ended:
+            attempt = self.attempts[-1]
+            attempt.has_ended = True
+            attempt.seconds = self.clock.time() - attempt.started_at
+            self.abandoned(attempt, error, is_late=False)

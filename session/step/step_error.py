@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ...provider.error import ProviderError, SidestepError
@@ -62,7 +63,8 @@ def error_to_raise(
     if step.swaps:
         return FallbackExhausted(summary, requested=step.requested, attempts=step.attempts)
     if not isinstance(exc, SidestepError) or isinstance(exc, ProviderError):
-        exc.add_note(f"sidestep: {summary}")  # an error of ours says itself what to do
+        with suppress(Exception):  # some classes take no note
+            exc.add_note(f"sidestep: {summary}")  # an error of ours says itself what to do
     return exc
 
 
@@ -131,5 +133,5 @@ def describe(error: BaseException) -> str:
     name = type(error).__name__
     try:
         return redact_shapes(f"{name}: {error}")
-    except Exception:  # noqa: BLE001 - an agent's own exception that cannot be printed
+    except BaseException:  # noqa: BLE001 - an agent's own exception that cannot be printed
         return name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import anyio
 
@@ -184,9 +185,7 @@ class Turn:
         metered = self._metered_step()
         reader = ReplyReader(message, state.transcript, self._tools if state.eager else None)
         try:
-            async for attempt in metered.step:
-                async with attempt, metered.reply(attempt) as reply:
-                    await reader.read(reply, attempt, self.emit)
+            await metered.step.run(partial(self._attempt, metered, reader))
         except BaseException as exc:
             message.attempts = metered.close()
             with anyio.CancelScope(shield=True), suppress(StoreError):
@@ -203,6 +202,10 @@ class Turn:
         await reader.keep()
         state.size.answered(message)
         return message
+
+    async def _attempt(self, metered: MeteredStep, reader: ReplyReader, attempt: Attempt) -> None:
+        async with metered.reply(attempt) as reply:
+            await reader.read(reply, attempt, self.emit)
 
     def _metered_step(self) -> MeteredStep:
         state = self._state

@@ -1,0 +1,53 @@
+"""End a step while a failure was being handled, because a hook or a listener raised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...provider.failure import Failure, FailureKind
+from .checked_failure import WrongFailure, classified
+from .decision import StepState, Stop, decide
+from .recovery import Recovery
+
+if TYPE_CHECKING:
+    from .attempt import Attempt
+    from .step import Step
+
+
+def end_broken_step(step: Step, attempt: Attempt, exc: Exception, error: BaseException) -> None:
+    """End *step* with *error*, which came up while *exc* of *attempt* was handled.
+
+    The route is degraded as if every retry and swap were spent, because the agent's own mistake
+    does not make it healthier. A step that has ended is left as it is.
+    """
+    if step.is_over:
+        return
+    if attempt.failure is None:
+        attempt.failure = _usable_failure(exc, error, attempt)
+        step.reporter.attempt_failed(attempt, attempt.failure)
+    step.following = None
+    if not step.degraded.is_degraded(attempt.route):
+        Recovery(step).degrade(attempt, attempt.failure, _last_cooldown(step, attempt.failure))
+    step.end(error)
+
+
+def _usable_failure(exc: Exception, error: BaseException, attempt: Attempt) -> Failure:
+    """Return the failure behind *exc* without the agent's `classify`, as far as it can be read."""
+    try:
+        failure = (
+            error.usable if isinstance(error, WrongFailure) else classified(exc, attempt.route)
+        )
+    except WrongFailure as wrong:
+        failure = wrong.usable
+    except BaseException:  # noqa: BLE001 - *error* is raised, and *exc* is in its chain
+        failure = Failure(kind=FailureKind.UNKNOWN, message=type(exc).__name__)
+    failure.route = attempt.route
+    return failure
+
+
+def _last_cooldown(step: Step, failure: Failure) -> float | None:
+    """Return the least cooldown of the route if no attempt follows; None: it is not degraded."""
+    limits = step.limits
+    state = StepState(backoff=0.0, retries=limits.max_retries, swaps=limits.max_swaps)
+    decision = decide(failure, state, limits)
+    return decision.cooldown if isinstance(decision, Stop) else None
