@@ -22,6 +22,7 @@ class Limits:
         max_wait: Longest wait before a retry, in seconds.
         max_step_wait: Where a healthy sibling may be taken, seconds that a step waits on one route
             because the provider asks for more than the retry schedule.
+        swap_on: Kinds of failure that swap, whatever their status.
         never_swap_on: Kinds of failure that never swap, whatever their status.
         swap_on_any_failure: Every failure of a route swaps, even if its status is not listed.
     """
@@ -32,6 +33,7 @@ class Limits:
     statuses: Collection[int] = field(default=frozenset())
     max_wait: float
     max_step_wait: float = 30.0
+    swap_on: Collection[FailureKind] = field(default=frozenset())
     never_swap_on: Collection[FailureKind] = field(default=frozenset())
     swap_on_any_failure: bool = False
 
@@ -53,6 +55,7 @@ def limits_of(plan: Plan | None, policy: RetryPolicy) -> Limits:
         statuses=frozenset(config.fallback_on_errors),
         max_wait=policy.max_wait if wait is None else wait,
         max_step_wait=config.max_step_wait_seconds,
+        swap_on=plan.swap_on,
         never_swap_on=plan.never_swap_on,
         swap_on_any_failure=plan.swap_on_any_failure,
     )

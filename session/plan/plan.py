@@ -72,6 +72,7 @@ class Plan:
             chains, because each `ChainEntry` has its own.
         boundary: Boundary for the data of every step; None: anywhere.
         boundaries: A boundary per chain, in addition to *boundary*.
+        swap_on: Kinds of failure that swap, whatever their status.
         never_swap_on: Kinds of failure that never swap, whatever their status.
         swap_on_any_failure: Every failure of a route swaps.
     """
@@ -84,6 +85,7 @@ class Plan:
     provider_facts: Mapping[str, Provider] = field(default_factory=dict)
     boundary: str | None = None
     boundaries: Mapping[str, str] = field(default_factory=dict)
+    swap_on: frozenset[FailureKind] = frozenset()
     never_swap_on: frozenset[FailureKind] = frozenset()
     swap_on_any_failure: bool = False
     warnings: tuple[ConfigWarning, ...] = field(default=())

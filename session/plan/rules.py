@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from .config import FallbackConfig
     from .rules_schema import Rule
 
-FALLBACK_ON_ERRORS = (408, 429, 500, 502, 503, 504, 520, 522, 524, 529)
-"""Statuses that swap a step: timeouts, and what is not available."""
+FALLBACK_ON_ERRORS = (402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529)
+"""Statuses that swap a step: spent money, timeouts, and what is not available."""
 
-NEVER_SWAP_ON = frozenset({FailureKind.QUOTA})
-"""Kinds that never swap: the money is spent, although some providers report that with a 429."""
+SWAP_ON = frozenset({FailureKind.QUOTA})
+"""Kinds that swap whatever their status: Anthropic reports spent money with a 400."""
+
+NEVER_SWAP_ON = frozenset({FailureKind.AUTH, FailureKind.NOT_FOUND})
+"""Kinds that never swap whatever their status: the configuration of the route is wrong."""
 
 _EXAMPLES: dict[str, str] = {
     "rules": "[[rules]], and below it its keys",
@@ -77,6 +80,7 @@ def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
         configured_providers=providers,
         boundary=file.boundary,
         boundaries={rule.task_class: rule.boundary for rule in file.rules if rule.boundary},
+        swap_on=SWAP_ON,
         never_swap_on=NEVER_SWAP_ON,
         warnings=tuple(warnings),
     )

@@ -233,6 +233,8 @@ def _is_listed(failure: Failure, rule: _Rule, limits: Limits) -> bool:
         return failure.kind is not FailureKind.CANCELLED
     if rule.swap is _When.NEVER or failure.kind in limits.never_swap_on:
         return False
+    if failure.kind in limits.swap_on:
+        return True
     if failure.status is None:
         return rule.retry is not _When.NEVER
     return failure.status in limits.statuses or (

@@ -189,7 +189,8 @@ def test_a_degraded_candidate_is_taken_rather_than_none() -> None:
     assert run.agent.asked == [A]
 
 
-SPENT = ProviderError(Failure(kind=FailureKind.QUOTA, message="no credit", status=429))
+def named(kind: FailureKind, status: int | None) -> ProviderError:
+    return ProviderError(Failure(kind=kind, message="no", status=status))
 
 
 @pytest.mark.parametrize(
@@ -197,12 +198,19 @@ SPENT = ProviderError(Failure(kind=FailureKind.QUOTA, message="no credit", statu
     [
         pytest.param(Answer(400), False, id="400 invalid"),
         pytest.param(Answer(401), False, id="401 auth"),
-        pytest.param(Answer(402), False, id="402 money"),
+        pytest.param(named(FailureKind.AUTH, 429), False, id="429 auth"),
+        pytest.param(named(FailureKind.AUTH, None), False, id="auth without a status"),
         pytest.param(Answer(403), False, id="403 auth"),
         pytest.param(Answer(404), False, id="404 capability"),
         pytest.param(Answer(422), False, id="422 invalid"),
-        pytest.param(SPENT, False, id="429 money"),
+        pytest.param(named(FailureKind.NOT_FOUND, 503), False, id="503 of a missing model"),
+        pytest.param(named(FailureKind.CONTENT_FILTER, 429), False, id="429 filter"),
         pytest.param(KeyError("x"), False, id="unmapped"),
+        pytest.param(Answer(402), True, id="402 money"),
+        pytest.param(named(FailureKind.QUOTA, 429), True, id="429 money"),
+        pytest.param(named(FailureKind.QUOTA, 400), True, id="400 money"),
+        pytest.param(named(FailureKind.QUOTA, 403), True, id="403 money"),
+        pytest.param(named(FailureKind.QUOTA, None), True, id="money without a status"),
         pytest.param(Answer(408), True, id="408 timeout"),
         pytest.param(Answer(429), True, id="429 unavailable"),
         pytest.param(Answer(500), True, id="500"),

@@ -311,7 +311,7 @@ def test_the_plan_has_the_limits_of_this_source() -> None:
     assert list(plan.chains) == ["coding", "chat"]
     assert plan.config == FallbackConfig(
         fallback_models_by_model={},
-        fallback_on_errors=(408, 429, 500, 502, 503, 504, 520, 522, 524, 529),
+        fallback_on_errors=(402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529),
         max_fallback_attempts=2,
         cooldown_seconds=5,
         cooldown_backoff=2,
