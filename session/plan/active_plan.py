@@ -103,8 +103,8 @@ class ActivePlan:
         plan = self.plan
         if plan is None:
             return self._without_plan(asked, needs)
-        if needs is not None or (pinned is not None and plan.chains):
-            options = plan.options_for(asked, needs, pinned=pinned if plan.chains else None)
+        if needs is not None or (pinned is not None and plan.depends_on_needs):
+            options = plan.options_for(asked, needs, pinned=pinned)
             self._log_misspelt_key(plan, options.requested)
             return options
         cached = self._options.get(asked)

@@ -10,7 +10,6 @@ from ...provider.secret import redact_shapes
 from .check_warnings import environment_warnings, plan_warnings
 from .hint import HintPlan
 from .load import load_plan, providers_of
-from .needs import Needs
 from .plan import RouteOptions
 from .sibling_map import reachable
 from .source import HINT_VARIABLE, NUMBERED, RULES_VARIABLE, VARIABLE, find_sources
@@ -103,10 +102,7 @@ def _why_stuck(plan: Plan) -> str | None:
 
 def _why_barred(route: Route, plan: Plan) -> str | None:
     """Return why a step that asks for *route* may not leave it, by the boundary declared there."""
-    provider = plan.provider_facts.get(route.provider)
-    if provider is None or provider.boundary is None:
-        return None
-    course = plan.options_for(route, Needs(boundary=provider.boundary))
+    course = plan.options_for(route)
     ahead = list(reachable(route, course.siblings))
     if any(sibling not in course.unfit for sibling in ahead):
         return None

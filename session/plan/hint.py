@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from ...provider.error import ConfigError
 from ...provider.route import Route
 from ...provider.secret import redact_shapes
+from .boundary_warning import outside_warning, provider_cure
 from .chain_entry import entry_at
 from .config import bare_config
 from .config_warning import ConfigWarning
@@ -119,23 +120,30 @@ def hint_plan(
             chain[route] = f"element {number}"
     if not chain:
         raise ConfigError(f"no element of the hint can be used: {'; '.join(map(str, warnings))}")
-    routes = list(chain)
-    if len(elements) > 1 and len(routes) == 1 and not any(w.code == "C088" for w in warnings):
+    if len(elements) > 1 and len(chain) == 1 and not any(w.code == "C088" for w in warnings):
         message = "the hint has several elements, but only one that can be used"
         warnings.append(ConfigWarning("C088", message, "fix another, or leave only that one"))
-    return _plan(routes, providers, warnings)
+    return _plan(chain, providers, warnings)
 
 
 def _plan(
-    routes: list[Route], providers: Mapping[str, Provider], warnings: list[ConfigWarning]
+    names: Mapping[Route, str], providers: Mapping[str, Provider], warnings: list[ConfigWarning]
 ) -> Plan:
+    routes = list(names)
     entries = tuple(entry_at(route, providers[route.provider]) for route in routes)
+    outside = (
+        outside_warning(
+            entry, entries[0].boundary, who="a step of the hint", like=names[routes[0]],
+            name=names[entry.route], cure=provider_cure(entry), link="element",
+        )
+        for entry in entries[1:]
+    )  # fmt: skip
     return Plan(
         source="the hint",
         config=bare_config(max_fallback_attempts=len(routes) - 1),
         chains={HINT: entries, str(routes[0]): entries},
         swap_on_any_failure=True,
-        warnings=tuple(warnings),
+        warnings=(*warnings, *filter(None, outside)),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
 
@@ -11,8 +11,12 @@ from ...provider.catalog.catalog import catalog, providers_from_env
 from ...provider.catalog.provider import Provider
 from ...provider.env_value import decoded
 from ...provider.error import ConfigError
+from .boundary_warning import outside_warning, provider_cure
+from .chain_entry import entry_at
 from .config import FallbackConfig, parse_config
+from .config_warning import ConfigWarning
 from .plan import Plan
+from .sibling_map import reachable
 from .source import (
     CONFIG_VARIABLES,
     COORDINATOR_VARIABLE,
@@ -93,7 +97,34 @@ def map_plan(config: FallbackConfig, environ: Mapping[str, str] = MappingProxyTy
         if more := providers_from_env(environ):
             providers = catalog(config.providers, more)
     limited = {name: each for name, each in providers.items() if each.has_limits}
-    return Plan(source=VARIABLE, config=config, provider_facts=limited, warnings=config.warnings)
+    return Plan(
+        source=VARIABLE,
+        config=config,
+        provider_facts=limited,
+        warnings=(*config.warnings, *_outside_warnings(config, limited)),
+    )
+
+
+def _outside_warnings(
+    config: FallbackConfig, providers: Mapping[str, Provider]
+) -> Iterator[ConfigWarning]:
+    """Warn of siblings outside the boundary that the provider of a requested route declares."""
+    if not any(provider.boundary for provider in providers.values()):
+        return
+    siblings = config.fallback_models_by_model
+    for requested in siblings:
+        head, *links = (
+            entry_at(route, providers.get(route.provider))
+            for route in (requested, *reachable(requested, siblings))
+        )
+        who = f"a step that asks for {str(requested)!r}"
+        for link in links:
+            warning = outside_warning(
+                link, head.boundary, who=who, like="that route",
+                name=repr(str(link.route)), cure=provider_cure(link), link="sibling",
+            )  # fmt: skip
+            if warning is not None:
+                yield warning
 
 
 def _config_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:

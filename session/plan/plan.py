@@ -108,14 +108,16 @@ class Plan:
                 requested=requested,
                 siblings=config.fallback_models_by_model,
                 swaps=config.max_fallback_attempts,
-                **self._judge_siblings(requested, needs),
+                **self._judge_siblings(requested, needs, pinned),
             )
         chain = self.chains.get(asked)
         entries = self._entries_of(asked_route(asked, self.chains)) if chain is None else chain
         if not entries:
             raise ValueError(f"{asked!r} has no route to go to: name one in {self.source}")
         to_judge = entries if pinned is None else (*entries, *self._entries_of(pinned))
-        verdicts = self._judge(to_judge, self._demands(asked, needs or Needs()))
+        declared = {entry.boundary for entry in (entries if chain is None else entries[:1])}
+        demands = self._demands(asked, needs or Needs(), declared)
+        verdicts = self._judge(to_judge, demands)
         if chain is None:
             # Swaps above 0 let a failure degrade the route, as it would in a chain.
             swaps = config.max_fallback_attempts
@@ -142,22 +144,27 @@ class Plan:
         """True if the needs of a step can change where it may go."""
         return bool(self.chains or self.provider_facts)
 
-    def _judge_siblings(self, requested: Route, needs: Needs | None) -> _Verdicts:
+    def _judge_siblings(
+        self, requested: Route, needs: Needs | None, pinned: Route | None
+    ) -> _Verdicts:
         """Return which siblings of *requested* cannot take the step.
 
-        The route itself is only checked for its boundary, because its provider reports the rest.
+        The route itself and *pinned* are only checked for their boundary, because their providers
+        report the rest.
         """
-        if needs is None or not (self.provider_facts or needs.boundary):
+        if not self.provider_facts and (needs is None or needs.boundary is None):
             return _Verdicts()
+        head = self._map_entry(requested)
+        (needs,) = self._demands(requested, needs or Needs(), {head.boundary})
         siblings = reachable(requested, self.config.fallback_models_by_model)
-        head, *entries = (
-            entry_at(route, self.provider_facts.get(route.provider))
-            for route in (requested, *siblings)
-        )
-        verdicts = self._judge(entries, self._demands(requested, needs))
-        if why := head.why_out_of_bounds(needs):
-            verdicts["unfit"] = {**verdicts["unfit"], requested: why}
+        verdicts = self._judge([self._map_entry(each) for each in siblings], (needs,))
+        for entry in (head, head if pinned is None else self._map_entry(pinned)):
+            if why := entry.why_out_of_bounds(needs):
+                verdicts["unfit"] = {**verdicts["unfit"], entry.route: why}
         return verdicts
+
+    def _map_entry(self, route: Route) -> ChainEntry:
+        return entry_at(route, self.provider_facts.get(route.provider))
 
     def _entries_of(self, route: Route) -> tuple[ChainEntry, ...]:
         """Return every entry of *route* in a chain; a step must fit all of them."""
@@ -167,11 +174,20 @@ class Plan:
         provider = (self.configured_providers or {}).get(route.provider)
         return tuple(entries) or (entry_at(route, provider),)
 
-    def _demands(self, asked: str, needs: Needs) -> tuple[Needs, ...]:
-        """Return *needs* once for each boundary that applies, because all must be kept."""
+    def _demands(
+        self, asked: str, needs: Needs, declared: Collection[str | None]
+    ) -> tuple[Needs, ...]:
+        """Return *needs* once for each boundary that applies, because all must be kept.
+
+        Args:
+            declared: The boundaries of the route that the step asks for. One counts if nothing
+                else sets a boundary.
+        """
         boundaries = (needs.boundary, self.boundary, self.boundaries.get(asked))
-        distinct = dict.fromkeys(each for each in boundaries if each is not None)
-        return tuple(replace(needs, boundary=each) for each in distinct) or (needs,)
+        set_ = tuple(dict.fromkeys(each for each in boundaries if each is not None))
+        if not set_ and len(declared) == 1:
+            set_ = tuple(each for each in declared if each is not None)
+        return tuple(replace(needs, boundary=each) for each in set_) or (needs,)
 
     def _judge(self, chain: Sequence[ChainEntry], demands: Sequence[Needs]) -> _Verdicts:
         """Return which routes cannot take the step; *demands* differ only in the boundary."""

@@ -12,6 +12,7 @@ from ...provider.env_value import decoded
 from ...provider.error import ConfigError
 from ...provider.failure import FailureKind
 from ...provider.settings import config_error
+from .boundary_warning import outside_warning
 from .chain_entry import entry_at
 from .config import bare_config
 from .config_warning import ConfigWarning
@@ -173,16 +174,19 @@ def _chain_warnings(
         yield ConfigWarning("C052", message, "write [[rules.candidates]] below it")
         return
     usable = 0
+    like = "its first candidate" if boundary is None else ""
+    boundary = chain[0].boundary if boundary is None else boundary
     for entry in chain:
         if entry.route.provider not in providers:
             message = f"{where} names {str(entry.route)!r}, but this process has no such provider"
             yield ConfigWarning("C050", message, "configure the provider, or remove the candidate")
-        elif boundary is not None and entry.boundary != boundary:
-            actual = "is unknown" if entry.boundary is None else f"is {entry.boundary!r}"
-            message = f"{where} must stay in {boundary!r}, but the boundary of "
-            message += f"{str(entry.route)!r} {actual}, so it is never used"
-            fix = "write its `boundary`" if entry.boundary is None else "name another route there"
-            yield ConfigWarning("C054", message, f"{fix}, or remove the candidate")
+            continue
+        outside = outside_warning(
+            entry, boundary, who=where, like=like, name=repr(str(entry.route)),
+            cure="write its `boundary`", link="candidate",
+        )  # fmt: skip
+        if outside is not None:
+            yield outside
         else:
             usable += 1
     if not usable:

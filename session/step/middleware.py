@@ -85,7 +85,7 @@ class Sidestep:
         self._environ: Mapping[str, str] = os.environ
         if isinstance(config, PlanWatcher):
             self._watcher, self._environ, config = config, config.environ, None
-        plan = map_plan(config) if isinstance(config, FallbackConfig) else config
+        plan = map_plan(config, self._environ) if isinstance(config, FallbackConfig) else config
         self._active = ActivePlan.of(plan, self.policy, self._environ)
 
     @classmethod

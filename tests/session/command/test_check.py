@@ -66,6 +66,59 @@ def test_the_status_is_1_where_a_map_is_set_in_which_nothing_can_move(
         assert ran.stderr == f"Error: {found['stuck']}\n"
 
 
+OUTSIDE = [
+    pytest.param(
+        {"SIDESTEP_FALLBACK_CONFIG": within(zai="eu", anthropic="us", openai="eu")},
+        [f"a step that asks for '{A}' must stay in 'eu', as that route, but the boundary of '{B}' "
+         "is 'us', so it is never used: name another route there, or remove the sibling"],
+        id="a map",
+    ),
+    pytest.param(
+        {"SIDESTEP_FALLBACK_CONFIG": within(zai="eu", openai="eu")},
+        [f"a step that asks for '{A}' must stay in 'eu', as that route, but the boundary of '{B}' "
+         "is unknown, so it is never used: write the `boundary` of the provider 'anthropic', or "
+         "remove the sibling"],
+        id="a map, of nobody knows where",
+    ),
+    pytest.param(
+        {"SIDESTEP_FALLBACK_CONFIG": within(anthropic="us", openai="eu")}, [], id="a map, inside"
+    ),
+    pytest.param(
+        {
+            "SIDESTEP_FALLBACK_CONFIG": MAP,
+            "SIDESTEP_PROVIDERS": {"zai": {"boundary": "{eu}"}},
+        },
+        [f"a step that asks for '{A}' must stay in '{{eu}}', as that route, but the boundary of "
+         f"'{B}' is unknown, so it is never used: write the `boundary` of the provider "
+         "'anthropic', or remove the sibling"],
+        id="a map, by the other variable",
+    ),
+    pytest.param(
+        {
+            "SIDESTEP_HINT": "zai,anthropic",
+            "SIDESTEP_PROVIDERS": {"zai": {"boundary": "eu"}, "anthropic": {"boundary": "us"}},
+        },
+        ["a step of the hint must stay in 'eu', as element 1, but the boundary of element 2 is "
+         "'us', so it is never used: name another route there, or remove the element"],
+        id="a hint",
+    ),
+    pytest.param(
+        {"SIDESTEP_HINT": "zai,anthropic", "SIDESTEP_PROVIDERS": {"anthropic": {"boundary": "us"}}},
+        [], id="a hint, with a boundary of the second only",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("variables", "messages"), OUTSIDE)
+def test_a_link_outside_the_boundary_is_a_warning(
+    variables: dict[str, Any], messages: list[str]
+) -> None:
+    found = json.loads(run("check", "--json", **variables).stdout)
+
+    outside = [each for each in found["warnings"] if each["code"] == "C054"]
+    assert [f"{each['message']}: {each['fix']}" for each in outside] == messages
+
+
 @pytest.mark.parametrize(
     ("variables", "status", "source"),
     [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import (
+    Attempt,
     ConfigError,
     Failure,
     FailureKind,
@@ -276,6 +279,33 @@ async def test_one_element_goes_as_without_us(outage: Outage) -> None:
     by_hint = await requests_in(outage, read("zai:glm-5.2"), NAME)
 
     assert by_hint == await requests_in(outage, None, Z)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("boundaries", "asked"),
+    [
+        pytest.param(("eu", "us", "eu"), ["zai/x", "gemini/z"], id="the second is elsewhere"),
+        pytest.param(("eu", None, None), ["zai/x"], id="only the first has one"),
+        pytest.param((None, "eu", "us"), ["zai/x", "groq/y", "gemini/z"], id="the first has none"),
+    ],
+)
+async def test_a_step_stays_inside_the_boundary_of_the_first_element(
+    boundaries: tuple[str | None, ...], asked: list[str]
+) -> None:
+    names = zip(("zai", "groq", "gemini"), boundaries, strict=True)
+    providers = {name: {"boundary": place} for name, place in names if place}
+    environ = {"SIDESTEP_HINT": "zai,groq:y,gemini:z", "SIDESTEP_PROVIDERS": json.dumps(providers)}
+    called: list[str] = []
+
+    async def call(attempt: Attempt) -> None:
+        called.append(attempt.route)
+        raise Answer(400)
+
+    with pytest.raises((Answer, FallbackExhausted)):
+        await Sidestep.from_env(environ).step("zai/x").run(call)
+
+    assert called == asked
 
 
 @pytest.mark.asyncio

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from sidestep import (
     ContextOverflow,
     Failure,
     FailureKind,
+    FallbackConfig,
     FallbackExhausted,
     FallbackUnsafe,
     MoveHistory,
@@ -96,21 +97,23 @@ UNFIT = [
     ),
     Fit("no provider", "acme/x", "this process has no provider 'acme'"),
 ]
-GOOD = [f'{A} boundary = "eu"', f'{Route("anthropic/z")} boundary = "eu"']
+Z = Route("anthropic/z")
 
 
 @pytest.mark.parametrize("fit", UNFIT, ids=lambda fit: fit.id)
 def test_an_unfit_candidate_is_passed_over_with_the_reason(fit: Fit) -> None:
     """At the head of the chain, and between two that are fit."""
     route = Route(fit.unfit.partition(" ")[0])
-    head = Run(rule(fit.unfit, *GOOD, more=fit.more))
-    middle = Run(rule(GOOD[0], fit.unfit, GOOD[1], more=fit.more), {A: Answer(503)})
+    place = "eu" if "boundary" in fit.why else "us" if route == C else ""  # C's own is "us"
+    first, last = (f'{each} boundary = "{place}"' if place else str(each) for each in (A, Z))
+    head = Run(rule(fit.unfit, first, last, more=fit.more))
+    middle = Run(rule(first, fit.unfit, last, more=fit.more), {A: Answer(503)})
 
-    first, second = head.take(needs=fit.needs), middle.take(needs=fit.needs)
+    at_head, in_middle = head.take(needs=fit.needs), middle.take(needs=fit.needs)
 
     assert head.agent.asked == [A]
-    assert middle.agent.asked == [A, "anthropic/z"]
-    assert first.skipped == second.skipped == {route: fit.why}
+    assert middle.agent.asked == [A, Z]
+    assert at_head.skipped == in_middle.skipped == {route: fit.why}
     assert set(head.skipped) == set(middle.skipped) == {(route, fit.why)}
 
 
@@ -373,7 +376,7 @@ SIZED = [
 
 
 def sized_run(sized: Sized) -> Run:
-    home = {"boundary": "eu"}
+    home = {"boundary": "eu"} if sized.said is ABROAD else {}
     providers = {A.provider: home, B.provider: sized.said, C.provider: home}
     return Run(mapped(sized.siblings, **providers), {A: Answer(429)})
 
@@ -405,6 +408,115 @@ def test_nor_does_it_start_there(sized: Sized) -> None:
     run.take(str(A), needs=sized.needs)
 
     assert run.agent.asked == [sized.asked[-1]]
+
+
+EU, US = 'boundary = "eu"', 'boundary = "us"'
+UNKNOWN = "its boundary is unknown, and the step must stay in 'eu'"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """Where a step goes, and what it passes over, when each of its routes in order fails."""
+
+    id: str
+    plan: str | Plan
+    asked: list[Route]
+    skipped: dict[Route, str]
+    wanted: str = "coding"
+    needs: Needs | None = None
+
+
+def at(siblings: Mapping[Route, list[Route]], **boundaries: str) -> Plan:
+    """Return the plan of a map with the boundaries of the providers of A, B and C."""
+    names = {"a": A.provider, "b": B.provider, "c": C.provider}
+    return mapped(siblings, **{names[key]: {"boundary": b} for key, b in boundaries.items()})
+
+
+DECLARED = [
+    Declared("rules: another", rule(f"{A} {EU}", f"{B} {US}"), [A], {B: NOT_HERE}),
+    Declared("rules: none", rule(f"{A} {EU}", B), [A], {B: UNKNOWN}),
+    Declared("rules: the same", rule(f"{A} {EU}", f"{B} {EU}"), [A, B], {}),
+    Declared("rules: of the sibling only", rule(A, f"{B} {EU}"), [A, B], {}),
+    Declared("rules: of nobody", rule(A, B), [A, B], {}),
+    Declared("rules: behind another", rule(f"{A} {EU}", B, f"{Z} {EU}"), [A, Z], {B: UNKNOWN}),
+    Declared(
+        "rules: by the provider", rule(C, f"{A} {EU}", f"{B} {US}"), [C, B],
+        {A: "its boundary is 'eu', and the step must stay in 'us'"},
+    ),
+    Declared(
+        "rules: the rule's comes first", rule(f"{A} {EU}", f"{B} {US}", more=US), [B],
+        {A: "its boundary is 'eu', and the step must stay in 'us'"},
+    ),
+    Declared(
+        "rules: the step's comes first", rule(f"{A} {EU}", f"{B} {US}"), [B],
+        {A: "its boundary is 'eu', and the step must stay in 'us'"}, needs=Needs(boundary="us"),
+    ),
+    Declared("rules: a route by its own name", rule(f"{A} {EU}", B), [B], {}, wanted=B),
+    Declared(
+        "rules: a route of two places", rule(f"{A} {EU}") + rule(f"{A} {US}", of="chat"), [A], {},
+        wanted=A,
+    ),
+    Declared("a map: another", at({A: [B]}, a="eu", b="us"), [A], {B: NOT_HERE}, A),
+    Declared("a map: none", at({A: [B]}, a="eu"), [A], {B: UNKNOWN}, A),
+    Declared("a map: the same", at({A: [B]}, a="eu", b="eu"), [A, B], {}, A),
+    Declared("a map: of the sibling only", at({A: [B]}, b="eu"), [A, B], {}, A),
+    Declared(
+        "a map: behind another", at({A: [B], B: [C]}, a="eu", c="eu"), [A, C], {B: UNKNOWN}, A
+    ),
+    Declared(
+        "a map: the step's comes first", at({A: [B]}, a="eu", b="us"), [B],
+        {A: "its boundary is 'eu', and the step must stay in 'us'"}, A, Needs(boundary="us"),
+    ),
+    Declared(
+        "a map: with needs of another kind", at({A: [B]}, a="eu", b="us"), [A], {B: NOT_HERE}, A,
+        NEEDS_TOOLS,
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", DECLARED, ids=lambda case: case.id)
+def test_a_step_stays_inside_the_boundary_that_its_route_declares(case: Declared) -> None:
+    run = Run(case.plan, dict.fromkeys((A, B, C, Z), Answer(503)))
+
+    with pytest.raises((Answer, FallbackExhausted)) as caught:
+        run.take(case.wanted, needs=case.needs)
+
+    told = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert run.agent.asked == case.asked
+    assert dict(run.skipped) == case.skipped
+    assert all(f"{route} ({why})" in told for route, why in case.skipped.items()) or (
+        case.asked == [B]  # passed over at the start, not in the end
+    )
+
+
+@pytest.mark.parametrize(
+    "plan", [rule(f"{A} {EU}", f"{B} {US}"), at({A: [B]}, a="eu", b="us")], ids=["rules", "a map"]
+)
+def test_a_degraded_route_is_taken_rather_than_one_outside_the_boundary_it_declares(
+    plan: str | Plan,
+) -> None:
+    run = Run(plan)
+    run.engine.degraded.degrade(A, cooldown=60)
+    asked = "coding" if isinstance(plan, str) else A
+
+    assert run.engine.healthy(asked) == A
+    assert run.take(asked).route == A
+
+
+@pytest.mark.parametrize(
+    "needs", [Needs(boundary="eu"), None], ids=["of the step", "of the route that was asked for"]
+)
+def test_a_map_does_not_keep_a_conversation_on_a_route_outside_the_boundary(
+    needs: Needs | None,
+) -> None:
+    plan = at({A: []}, a="eu", c="us")
+    config = plan.config.model_copy(update={"move_policy": "first_call"})
+    run = Run(replace(plan, config=config))
+
+    with pytest.raises(FallbackExhausted, match=NOT_HERE):
+        run.take(A, needs=needs, history=MoveHistory(holds_calls=True, route=C))
+
+    assert run.agent.asked == []
 
 
 BOUNDARIES = [
@@ -558,3 +670,16 @@ def test_a_sibling_that_is_degraded_meanwhile_is_not_moved_to(where: str) -> Non
 
     assert run.agent.asked == [A, C]
     assert step.skipped == {B: "degraded"}
+
+
+def test_a_map_that_a_program_passes_knows_what_the_environment_says_of_providers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = {A.provider: {"boundary": "eu"}}
+    monkeypatch.setenv("SIDESTEP_PROVIDERS", json.dumps(said))
+    run = Run(FallbackConfig(fallback_models_by_model={A: (B,)}), {A: Answer(404)})
+
+    with pytest.raises(Answer):
+        run.take(A)
+
+    assert run.engine.active.options_for(A).unfit == {B: UNKNOWN}

@@ -283,6 +283,15 @@ def test_what_is_wrong_is_named_with_its_place_and_what_to_write(
             id="outside the boundary of the file",
         ),
         pytest.param(
+            rule(f'{A} boundary = "us"', B, f'{C} boundary = "eu"'), ["C054", "C054", "C055"],
+            "rules[0] ('coding') must stay in 'us', as its first candidate, but the boundary of "
+            "'openrouter/vendor/b' is unknown, so it is never used: write its `boundary`, or",
+            id="outside what the first candidate declares",
+        ),
+        pytest.param(
+            rule(A, f'{B} boundary = "us"'), [], "", id="declared by another than the first"
+        ),
+        pytest.param(
             rule(A, B, more='boundary = "us"'), ["C054", "C054", "C052"],
             "rules[0] ('coding') has no candidate that can be used", id="nothing inside",
         ),
