@@ -75,10 +75,14 @@ def plan_from(source: Source, content: str | bytes, environ: Mapping[str, str]) 
     """Return the plan that *content*, read from *source*, describes; None: it is empty.
 
     Raises:
-        ConfigError: *content* is wrong.
+        ConfigError: *content* is wrong, or it is the content of an empty file.
     """
     if not content.strip():
-        return None
+        if source.path is None:
+            return None
+        raise ConfigError(
+            "the file is empty: write a configuration in it, or unset the variable for none"
+        )
     return _PLANS[source.variable](content, environ)
 
 

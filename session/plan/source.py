@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.env_value import named_path, read_variable
+from ...provider.error import ConfigError
 from ...provider.secret import redact_shapes
 from .numbered_variables import FIELDS, numbered_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 VARIABLE = "SIDESTEP_FALLBACK_CONFIG"
@@ -22,6 +24,12 @@ RULES_VARIABLE = "SIDESTEP_ROUTING_RULES"
 HINT_VARIABLE = "SIDESTEP_HINT"
 NUMBERED = "MODEL_BASE_URL"
 """The first of the numbered variables."""
+
+_JSON_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    RULES_VARIABLE: (PROVIDERS_VARIABLE,),
+    HINT_VARIABLE: (PROVIDERS_VARIABLE,),
+}
+"""The variables with JSON that each source depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +63,48 @@ class Source:
         return read_variable(self.text)
 
     def reads(self, content: str | bytes, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the other variables that *content* depends on.
-
-        If ``SIDESTEP_PROVIDERS`` names a file, later changes of that file are not noticed.
-        """
+        """Return the other variables that *content* depends on."""
         if self.variable == NUMBERED:
             entries = numbered_entries(environ)
             variables = (each.variable(name) for each in entries.values() for name in FIELDS)
-            return (*variables, f"MODEL_FALLBACK_{max(entries, default=0) + 1}_BASE_URL")
+            return (
+                *self._json_variables,
+                *variables,
+                f"MODEL_FALLBACK_{max(entries, default=0) + 1}_BASE_URL",
+            )
         if self.variable == HINT_VARIABLE:
             from .variable_expansion import names
 
             text = content if isinstance(content, str) else content.decode(errors="replace")
-            return (PROVIDERS_VARIABLE, *names(text))
-        return (PROVIDERS_VARIABLE,) if self.variable == RULES_VARIABLE else ()
+            return (*self._json_variables, *names(text))
+        return self._json_variables
+
+    def files(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """Return the files that hold it, or what it depends on; they may be missing."""
+        texts = (environ.get(name, "") for name in self._json_variables)
+        paths = (self.path, *map(named_path, texts))
+        return tuple(path for path in paths if path is not None)
+
+    def dependencies(self, content: str | bytes, environ: Mapping[str, str]) -> tuple[object, ...]:
+        """Return what the variables that *content* depends on hold, or their files."""
+        return tuple(
+            _read(environ[name])
+            if name in self._json_variables and name in environ
+            else environ.get(name)
+            for name in self.reads(content, environ)
+        )
+
+    @property
+    def _json_variables(self) -> tuple[str, ...]:
+        return _JSON_VARIABLES.get(self.variable, ())
+
+
+def _read(text: str) -> object:
+    """Return the content of *text*, or why it has none."""
+    try:
+        return read_variable(text)
+    except ConfigError as error:
+        return str(error)
 
 
 def find_sources(environ: Mapping[str, str]) -> list[Source]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from weakref import WeakSet
 
 from ...provider.error import ConfigError
 from ...provider.log import logger
@@ -17,6 +19,7 @@ from .source import (
     HINT_VARIABLE,
     RULES_VARIABLE,
     VARIABLE,
+    Source,
     conflict,
     find_sources,
 )
@@ -26,11 +29,18 @@ _SETTLED_AFTER = 2.0
 
 _FIRST_NUMBERED = ("MODEL_BASE_URL", "MODEL_FALLBACK_1_BASE_URL")
 
+_NOTHING: tuple[object, Plan | None] = (None, None)
+
 
 class PlanWatcher:
     """Follow the configuration in *environ*.
 
-    A wrong configuration is logged once, as an error, and then counts as none.
+    If a configuration is wrong, or its file is empty or cannot be read, that is logged once as an
+    error, and the last good configuration stays in force. An empty or unset variable ends it.
+
+    Attributes:
+        lock: Held by whoever calls `has_changed` in a thread. A forked child gets a new one.
+        is_read: The environment has been read at least once.
     """
 
     def __init__(
@@ -40,23 +50,32 @@ class PlanWatcher:
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.environ = environ
+        self.lock = threading.RLock()
+        self.is_read = False
         self._wall_clock = wall_clock
         self._environment: object = None
         self._reads: tuple[str, ...] = ()
-        self._file: FileStamp | None = None
-        self._seen: object = None
-        self.plan: Plan | None = None
-        self.is_read = False
+        self._files: tuple[FileStamp, ...] = ()
+        self._in_force = _NOTHING
+        self._complaint: tuple[object, str] | None = None
+        _WATCHERS.add(self)
+
+    @property
+    def plan(self) -> Plan | None:
+        """The last good configuration; None: none is set."""
+        return self._in_force[1]
 
     def has_changed(self) -> bool:
         """True if `plan` differs from the plan at the last call."""
         # Runs before every step and nearly always finds no change: one comparison and one `stat`.
         environment = self._fingerprint()
         is_same = self.is_read and environment == self._environment
-        if is_same and (self._file is None or self._file.is_unchanged()):
+        if is_same and (not self._files or all(map(FileStamp.is_unchanged, self._files))):
             return False
         self._environment = environment
-        return self._read_again()
+        is_changed = self._read_again()
+        self.is_read = True
+        return is_changed
 
     def _fingerprint(self) -> object:
         """Return a value that differs once a configuration is changed or another is set."""
@@ -72,41 +91,78 @@ class PlanWatcher:
     def _read_again(self) -> bool:
         sources = find_sources(self.environ)
         source = sources[0] if sources else None
-        path = source.path if source else None
         # Stamped before reading, so that a write in between is noticed the next time.
-        self._file = None if path is None else FileStamp(path, now=self._wall_clock())
+        paths = source.files(self.environ) if source else ()
+        self._files = tuple(FileStamp(path, now=self._wall_clock()) for path in paths)
         if source is None or not source.text.strip():
-            return self._replace(None, None)
-        conflicts = conflict(sources) or ""
+            return self._accept(None, None)
         try:
             content = source.read()
         except ConfigError as error:
-            return self._replace((source.name, str(error)), None, error=f"{source.name}: {error}")
+            return self._keep(source, str(error), error)
         seen: object = content
         if source.variable not in CONFIG_VARIABLES:
             self._reads = source.reads(content, self.environ)
             self._environment = self._fingerprint()
-            seen = content, conflicts, *map(self.environ.get, self._reads)
-        if seen == self._seen:
+            seen = content, conflict(sources), *source.dependencies(content, self.environ)
+        if seen == self._in_force[0]:
+            return self._accept(*self._in_force)
+        if self._complaint is not None and seen == self._complaint[0]:
             return False
         try:
             plan = plan_from(source, content, self.environ)
         except ConfigError as error:
-            return self._replace(seen, None, error=f"{source.name}: {error}")
-        if conflicts:
+            return self._keep(source, seen, error)
+        if conflicts := conflict(sources):
             logger.error("more than one configuration is set: %s", conflicts)
-        return self._replace(seen, plan)
+        return self._accept(seen, plan)
 
-    def _replace(self, seen: object, plan: Plan | None, error: str = "") -> bool:
-        self.is_read = True
-        if seen == self._seen:
-            return False
-        self._seen, self.plan = seen, plan
-        if error:
-            logger.error("the fallback configuration is ignored: %s", error)
-        for warning in plan.warnings if plan else ():
+    def _accept(self, seen: object, plan: Plan | None) -> bool:
+        """Put *plan*, read from *seen*, in force; True if another one was in force."""
+        self._complaint = None
+        is_changed = seen != self._in_force[0]
+        self._in_force = seen, plan
+        for warning in plan.warnings if plan and is_changed else ():
             logger.warning("fallback configuration: %s", warning)
-        return True
+        return is_changed
+
+    def _keep(self, source: Source, seen: object, error: ConfigError) -> bool:
+        """Log *error*, unless it is logged; the configuration in force stays.
+
+        A file that is being written holds one wrong text after another, and is logged once.
+        """
+        is_being_written = not all(each.is_settled for each in self._files)
+        if self._complaint is not None:
+            logged, name = self._complaint
+            if seen == logged or (is_being_written and name == source.name):
+                return False
+        self._complaint = seen, source.name
+        if self.plan is None:
+            logger.error("the fallback configuration is ignored: %s: %s", source.name, error)
+        else:
+            logger.error(
+                "the new fallback configuration is ignored, and the last good one stays in force: "
+                "%s: %s", source.name, error,
+            )  # fmt: skip
+        return False
+
+    def _outlive_fork(self) -> None:
+        """Read again in a forked child, because another thread may have been reading."""
+        self.lock = threading.RLock()
+        self._environment = None
+
+
+_WATCHERS: WeakSet[PlanWatcher] = WeakSet()
+"""Every watcher of this process, for a child that is forked."""
+
+
+def _after_fork() -> None:
+    for each in list(_WATCHERS):
+        each._outlive_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class FileStamp:
@@ -123,6 +179,11 @@ class FileStamp:
         stamp = _stamp(self._path)
         is_settled = stamp is not None and now - max(stamp[:2]) / 1e9 >= _SETTLED_AFTER
         self._stamp = stamp if is_settled else None
+
+    @property
+    def is_settled(self) -> bool:
+        """True if the file was there, and its last write was not a moment ago."""
+        return self._stamp is not None
 
     def is_unchanged(self) -> bool:
         """True if the file need not be read again."""

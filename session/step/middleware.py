@@ -130,12 +130,14 @@ class Sidestep:
         watcher = self._watcher
         if watcher is None:
             return self._active
-        is_first = not watcher.is_read
-        if watcher.has_changed():
-            self._active = ActivePlan.of(watcher.plan, self.policy, self._environ)
-            if not is_first:
-                self.degraded.clear()
-        return self._active
+        with watcher.lock:
+            is_first = not watcher.is_read
+            watcher.has_changed()
+            if watcher.plan is not self._active.configured:
+                self._active = ActivePlan.of(watcher.plan, self.policy, self._environ)
+                if not is_first:
+                    self.degraded.clear()
+            return self._active
 
     @property
     def config(self) -> FallbackConfig | None:

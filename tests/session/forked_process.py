@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from types import ModuleType
 
 import anyio
 
-from sidestep import DegradedRoutes, Route, SqliteStore, StoreError
+from sidestep import DegradedRoutes, Route, Sidestep, SqliteStore, StoreError
 from sidestep.session.store import sqlite_schema
 
 A, B = Route("p/a"), Route("p/b")
@@ -50,6 +51,20 @@ def forked(child: Callable[[], bool]) -> bool:
         signal.alarm(20)
         os._exit(0 if child() else 1)
     return os.waitpid(process, 0)[1] == 0
+
+
+def configuration() -> bool:
+    """A middleware that follows the environment reads it in the child."""
+    environ: dict[str, str] = {}
+    middleware = Sidestep.from_env(environ)
+    assert middleware.config is None
+    assert middleware._watcher is not None
+
+    def look() -> bool:
+        environ["SIDESTEP_FALLBACK_CONFIG"] = json.dumps({"fallbackModelsByModel": {A: B}})
+        return middleware.healthy(A) == A and middleware.config is not None
+
+    return forked_while_held(middleware._watcher.lock, look)
 
 
 def map_of_routes() -> bool:
