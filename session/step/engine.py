@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Mapping
 
+    from ...provider.catalog.provider import Provider
     from ...provider.failure import Failure
     from ...provider.route import Route
     from ..clock import Clock
@@ -24,5 +26,7 @@ class Engine(Protocol):
     rng: random.Random
     on_event: Listener | None
 
-    def failure_of(self, exc: Exception, route: Route) -> Failure:
+    def failure_of(
+        self, exc: Exception, route: Route, providers: Mapping[str, Provider]
+    ) -> Failure:
         """Return the failure behind *exc*, which an attempt on *route* raised."""

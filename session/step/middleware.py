@@ -242,8 +242,13 @@ class Sidestep:
             history=history, on_event=on_event, journal=journal,
         )  # fmt: skip
 
-    def failure_of(self, exc: Exception, route: Route) -> Failure:
+    def failure_of(
+        self, exc: Exception, route: Route, providers: Mapping[str, Provider] | None = None
+    ) -> Failure:
         """Return the failure behind *exc*, which an attempt on *route* raised.
+
+        Args:
+            providers: The configuration's providers; None: those in force.
 
         Raises:
             TypeError: `classify` returned something else, or a failure with a field of a wrong
@@ -257,7 +262,8 @@ class Sidestep:
             check_failure(named, "what `classify` returned")
             failure = replace(named)
         else:
-            failure = classified(exc, route, self._active.providers.get(route.provider))
+            known = self._active.providers if providers is None else providers
+            failure = classified(exc, route, known.get(route.provider))
         if isinstance(named, FailureKind):
             failure.kind = named
         failure.route = route

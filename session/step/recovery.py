@@ -42,7 +42,9 @@ class Recovery:
             StepFailed: No attempt follows, and *exc* alone would not say why.
         """
         step = self._step
-        attempt.failure = failure = step.engine.failure_of(exc, attempt.route)
+        attempt.failure = failure = step.engine.failure_of(
+            exc, attempt.route, step.active.providers
+        )
         step.reporter.attempt_failed(attempt, failure)
         is_interrupted = self._is_interrupted(attempt, failure)
         if attempt.has_emitted and not is_interrupted:

@@ -8,14 +8,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
-from sidestep import Route, Sidestep
+from sidestep import Attempt, RetryPolicy, Route, Sidestep
 from sidestep.session.plan.watcher import PlanWatcher
+
+from ...virtual import VirtualClock
+from .asking_agent import Answer
 
 A, B, C = Route("zai/a"), Route("openai/b"), Route("groq/c")
 MAP = "SIDESTEP_FALLBACK_CONFIG"
@@ -355,3 +359,54 @@ def test_threads_that_meet_a_configuration_at_once_read_it_once(
             assert middleware.degraded.is_degraded(A)
 
     assert len(errors(caplog)) == wrong
+
+
+OLD: dict[str, Any] = {
+    "fallbackModelsByModel": {A: B},
+    "fallbackOnErrors": [503],
+    "maxUpstreamRetryAttempts": 1,
+    "cooldownSeconds": 40,
+    "providers": {A.provider: {"failures": [{"kind": "overloaded", "status": 400}]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "asked", "cooldown"),
+    [
+        pytest.param({}, 503, [A, A, B], 40, id="nothing changes"),
+        pytest.param({"fallbackModelsByModel": {A: C}}, 503, [A, A, B], 40, id="the sibling"),
+        pytest.param({"fallbackModelsByModel": {}}, 503, [A, A, B], 40, id="no sibling"),
+        pytest.param({"fallbackOnErrors": [429]}, 503, [A, A, B], 40, id="the statuses"),
+        pytest.param({"fallbackOnErrors": [429]}, 429, [A, A], 40, id="a status that was unlisted"),
+        pytest.param({"maxUpstreamRetryAttempts": 3}, 503, [A, A, B], 40, id="the retries"),
+        pytest.param({"maxFallbackAttempts": 0}, 503, [A, A, B], 40, id="switched off"),
+        pytest.param({"cooldownSeconds": 7}, 503, [A, A, B], 40, id="the cooldown"),
+        pytest.param({"providers": {}}, 400, [A, A], None, id="what a failure means"),
+        pytest.param(
+            {"providers": {A.provider: {"boundary": "eu"}}}, 503, [A, A, B], 40, id="the boundary"
+        ),
+        pytest.param(None, 503, [A, A, B], 40, id="unset"),
+        pytest.param("{", 503, [A, A, B], 40, id="wrong"),
+    ],
+)
+def test_a_step_that_runs_keeps_the_configuration_that_it_began_with(
+    change: dict[str, Any] | str | None, status: int, asked: list[Route], cooldown: float | None
+) -> None:
+    clock, environ, called = VirtualClock(), {MAP: json.dumps(OLD)}, list[Route]()
+    middleware = Sidestep.from_env(environ, clock=clock, policy=RetryPolicy(jitter=0.0))
+
+    async def call(attempt: Attempt) -> None:
+        called.append(attempt.route)
+        if change is None:
+            environ.pop(MAP, None)
+        else:
+            environ[MAP] = change if isinstance(change, str) else json.dumps(OLD | change)
+        assert middleware.step(A).number > 1  # another step takes the new one over
+        if attempt.route == A:
+            raise Answer(status)
+
+    with suppress(Answer):
+        anyio.run(middleware.step(A).run, call)
+
+    assert called == asked
+    assert middleware.degraded.snapshot().get(A) == cooldown
