@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from .failure import FailureKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PREFIX = 1_000
 """Characters of a message that a pattern is matched against."""

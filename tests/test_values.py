@@ -22,6 +22,7 @@ import pytest
 
 import sidestep
 from sidestep import Failure, FailureKind, RecordedCause, Route
+from sidestep.provider.catalog.catalog import catalog
 from sidestep.provider.cure import Change, Cure
 
 ROOT = Path(__file__).parents[1]
@@ -86,6 +87,16 @@ EVENTS = [
     sidestep.ToolCallStarted("call_1", "read"),
     sidestep.ToolCallEnded("call_1", "read", {"path": "a.py"}),
 ]
+MESSAGE = sidestep.Message(
+    "assistant",
+    [
+        sidestep.Reasoning("hm", signature="sig"),
+        sidestep.Text("hello"),
+        sidestep.Image("image/png", "AAAA"),
+        sidestep.ToolCall("call_1", "read", {"path": "a.py"}, output="x"),
+    ],
+    route=B,
+)
 VALUES: list[typing.Any] = [
     A,
     failure(),
@@ -96,16 +107,14 @@ VALUES: list[typing.Any] = [
     sidestep.Cost(),
     sidestep.Needs(tokens=10, counted={A: 12}),
     sidestep.MoveHistory(tools_run=("read",)),
-    sidestep.Message(
-        "assistant",
-        [
-            sidestep.Reasoning("hm", signature="sig"),
-            sidestep.Text("hello"),
-            sidestep.Image("image/png", "AAAA"),
-            sidestep.ToolCall("call_1", "read", {"path": "a.py"}, output="x"),
-        ],
-        route=B,
+    MESSAGE,
+    sidestep.Usage(input=10, output=2, cache_read=4),
+    sidestep.Settings(max_output_tokens=100, reasoning="high"),
+    sidestep.ToolSpec("read", "Read a file.", {"type": "object", "properties": {}}),
+    sidestep.Conversation(
+        [sidestep.Message("user", [sidestep.Text("hi")])], [sidestep.ToolSpec("read")]
     ),
+    catalog()["anthropic"],
 ]
 COPIES = [
     pytest.param(lambda value: pickle.loads(pickle.dumps(value)), id="pickle"),  # noqa: S301
@@ -144,7 +153,7 @@ def test_a_value_stands_in_a_pydantic_model(value: object) -> None:
 
 def test_every_public_dataclass_is_tried() -> None:
     tried = {type(value) for value in [*EVENTS, *VALUES, *attempts()]} | {
-        type(part) for part in VALUES[-1].parts
+        type(part) for part in MESSAGE.parts
     }
 
     assert [

@@ -56,8 +56,19 @@ from .session.step.move_policy import MoveHistory
 from .session.step.step import Step
 
 if TYPE_CHECKING:
+    from .provider.catalog.provider import Provider
     from .provider.client.client import Client
-    from .provider.conversation import Image, Message, Reasoning, Text, ToolCall
+    from .provider.conversation import (
+        Conversation,
+        Image,
+        Message,
+        Reasoning,
+        Settings,
+        Text,
+        ToolCall,
+        ToolSpec,
+        Usage,
+    )
     from .session.cost.budget import Budget
     from .session.cost.cost import Cost
     from .session.cost.price import Prices
@@ -82,6 +93,7 @@ __all__ = [
     "Compacted",
     "ConfigError",
     "ContextOverflow",
+    "Conversation",
     "Cost",
     "DegradedRoutes",
     "Event",
@@ -101,6 +113,7 @@ __all__ = [
     "Prices",
     "ProbeEnded",
     "ProbeStarted",
+    "Provider",
     "ProviderError",
     "Reasoning",
     "ReasoningDelta",
@@ -110,6 +123,7 @@ __all__ = [
     "Route",
     "RouteDegraded",
     "Session",
+    "Settings",
     "Sidestep",
     "SidestepError",
     "SqliteStore",
@@ -129,19 +143,26 @@ __all__ = [
     "ToolCallStarted",
     "ToolRunEnded",
     "ToolRunStarted",
+    "ToolSpec",
     "TurnEnded",
+    "Usage",
     "Waiting",
     "load_config",
 ]
 
 # Our own loop and client: an agent that has its own does not pay for them.
 _LATER = {
+    "Provider": ".provider.catalog.provider",
     "Client": ".provider.client.client",
+    "Conversation": ".provider.conversation",
     "Image": ".provider.conversation",
     "Message": ".provider.conversation",
     "Reasoning": ".provider.conversation",
+    "Settings": ".provider.conversation",
     "Text": ".provider.conversation",
     "ToolCall": ".provider.conversation",
+    "ToolSpec": ".provider.conversation",
+    "Usage": ".provider.conversation",
     "Budget": ".session.cost.budget",
     "Summary": ".session.turn.compaction",
     "Cost": ".session.cost.cost",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
+from ..fact import Fact
 from ..wire_name import Wire
-
-if TYPE_CHECKING:
-    from ..fact import Fact
 
 Capability = Literal["tool_calling", "streaming", "structured_output", "images", "reasoning"]
 CAPABILITIES: tuple[Capability, ...] = get_args(Capability)
