@@ -69,6 +69,9 @@ class Tool:
     description. ``Annotated[..., Field(description=...)]`` describes one argument. The model
     neither sees nor changes an argument that a `functools.partial` has bound by name.
 
+    A tool can be pickled if its function can: a function at the top of a module, or a method of
+    what can be pickled.
+
     The function may be asynchronous. Any other runs in a worker thread and cannot be stopped from
     outside: a cancellation waits for it, and its result counts, however late, unless the function
     calls `anyio.from_thread.check_cancelled` itself.
@@ -136,6 +139,15 @@ class Tool:
 
     def __repr__(self) -> str:
         return f"Tool({self.name!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the model of the arguments, which cannot be pickled."""
+        return {name: value for name, value in vars(self).items() if name != "_arguments"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the model of the arguments again."""
+        vars(self).update(state)
+        self._arguments = Arguments(parameters_of(self.function))
 
     async def run(self, input: Mapping[str, Any]) -> ToolResult:  # noqa: A002 - as ToolCall has it
         """Call the function with *input*, a JSON object; any failure is in the result.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import functools
+import pickle
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -333,6 +335,42 @@ def test_a_tool_without_a_timeout_may_take_a_day() -> None:
     )
 
     assert result.output == "done"
+
+
+COPIES = [
+    pytest.param(lambda value: pickle.loads(pickle.dumps(value)), id="pickle"),  # noqa: S301
+    pytest.param(copy.copy, id="copy"),
+    pytest.param(copy.deepcopy, id="deepcopy"),
+]
+
+
+class Named(Tool):
+    """An agent's own kind of tool, which is made in its own way."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(times, name=name)
+
+
+@pytest.mark.parametrize("copied", COPIES)
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        pytest.param(Tool(times, timeout=3.0), {"factor": 2, "n": 3}, id="a function"),
+        pytest.param(Tool(functools.partial(times, 2)), {"n": 3}, id="a partial"),
+        pytest.param(Tool(Double().later), {"n": 3}, id="a method"),
+        pytest.param(Tool(Double(), name="double"), {"n": 3}, id="an object"),
+        pytest.param(Named("product"), {"factor": 2, "n": 3}, id="a subclass"),
+    ],
+)
+async def test_a_tool_can_be_copied_and_runs_the_same(
+    tool: Tool, given: dict[str, Any], copied: Callable[[Tool], Tool]
+) -> None:
+    other = copied(tool)
+
+    assert await other.run(given) == ToolResult("6")
+    assert (await other.run({})).is_error
+    assert other.spec == tool.spec
+    assert (type(other), other.timeout) == (type(tool), tool.timeout)
 
 
 def test_tools_are_found_by_name_and_bare_functions_become_tools() -> None:
