@@ -49,8 +49,9 @@ class MemoryStore:
     async def replace(self, messages: Sequence[Message]) -> list[int]:
         """Keep *messages* in place of all others; return their keys."""
         self._check_open()
-        self._messages = {}
-        return [await self.append(message) for message in messages]
+        kept = {key: snapshot(each) for key, each in enumerate(messages, self._next + 1)}
+        self._messages, self._next = kept, self._next + len(kept)
+        return list(kept)
 
     async def aclose(self) -> None:
         """Refuse further calls; what was kept is gone."""

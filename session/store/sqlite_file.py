@@ -61,14 +61,14 @@ class SessionFile:
 
     def check(self) -> None:
         """Read every page, to find out whether that is possible."""
-        with self._explained():
+        with self._at_work():
             self._check_place()
             self._connection.execute(_EVERYTHING).fetchone()
 
     def load(self) -> dict[int, Message]:
         """Return all messages by their keys, in order."""
         messages = {}
-        with self._explained():
+        with self._at_work():
             parts = self._load_parts()
             for key, *columns in self._connection.execute(_MESSAGES):
                 try:
@@ -137,7 +137,7 @@ class SessionFile:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._explained():
+        with self._at_work():
             self._check_place()
             with transaction(self._connection):
                 yield
@@ -149,6 +149,14 @@ class SessionFile:
                 f"session file {self._path!r} was removed or replaced while it was open, "
                 "so what comes now would be lost: leave the file where it is, and begin anew"
             )
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Explain errors; undo first what a failed disk let nobody undo."""
+        with self._explained():
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            yield
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

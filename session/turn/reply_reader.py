@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
 
-from ...provider.conversation import Reasoning, ToolCall
+from ...provider.conversation import Message, Reasoning, ToolCall
 from ...provider.delta import ToolCallEnded
+from ..error import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from anyio.abc import TaskGroup
 
     from ...provider.client.reply import Reply
-    from ...provider.conversation import Message, Part
+    from ...provider.conversation import AttemptRecord, Part, Usage
+    from ...provider.route import Route
     from ..event import Event
     from ..step.attempt import Attempt
     from .tool_run import ToolRun
@@ -23,59 +27,80 @@ if TYPE_CHECKING:
 
 
 class ReplyReader:
-    """Read the attempts of one step into *message*; only a complete answer stays in it.
+    """Read the attempts of one step; only a complete answer joins the conversation.
 
     Args:
+        requested: The route that the step asks for.
         eager: Runs a tool as soon as its call is complete; None: tools wait for the end.
 
     Attributes:
-        has_run: A tool was started, so the message is stored even if the answer fails.
+        parts: The parts of the answer, once it is complete.
     """
 
-    def __init__(self, message: Message, transcript: Transcript, eager: ToolRun | None) -> None:
-        self.has_run = False
-        self._message = message
+    def __init__(self, transcript: Transcript, requested: Route, eager: ToolRun | None) -> None:
+        self.parts: Sequence[Part] = ()
+        self._usage: Usage | None = None
+        self._requested = requested
         self._transcript = transcript
         self._eager = eager
         self._one_at_a_time = anyio.Lock()  # for tools that may not run beside others
         self._failures: list[Exception] = []
+        self._stored: Message | None = None  # with the calls that were started
         self._started: list[tuple[ToolCall, int]] = []  # calls as they came, and their index
+
+    @property
+    def has_run(self) -> bool:
+        """True if a tool may have run, so that its call is stored even if the answer fails."""
+        return self._stored is not None
 
     async def read(self, reply: Reply, attempt: Attempt, emit: Callable[[Event], None]) -> None:
         """Read one attempt to its end, and emit its deltas as they come.
 
         Raises:
             ProviderError: The answer is not complete.
-            StoreError: A call could not be stored, so its tool was not started.
         """
         if self._eager is None:
             await self._read(reply, attempt, emit, None)
         else:
             await self._read_and_run(reply, attempt, emit)
-        self._message.parts = self._with_results(reply.parts)
-        self._message.usage = reply.usage
+        self.parts, self._usage = reply.parts, reply.usage
 
-    async def keep(self) -> None:
-        """Store the message as it is now.
+    async def keep(self, route: Route, attempts: Sequence[AttemptRecord]) -> Message:
+        """Store the answer of *route*, with the results of the tools that ran; return it.
 
         Raises:
-            StoreError: The store cannot be written.
+            StoreError: The store cannot be written. What it held before is still there.
         """
-        if self.has_run:
-            await self._transcript.rewrite(self._message)
-        else:
-            await self._transcript.append(self._message)
 
-    async def keep_failed(self) -> None:
+        def whole(stored: Message) -> Message:
+            parts = [self._with_result(part, stored) for part in self.parts]
+            return replace(stored, parts=parts, route=route, usage=self._usage, attempts=attempts)
+
+        return await self._keep(whole)
+
+    async def keep_failed(self, attempts: Sequence[AttemptRecord]) -> Message:
         """Store what a failed step leaves: its attempts, and the calls that tools ran for.
 
         Raises:
-            StoreError: The store cannot be written.
+            StoreError: The store cannot be written. What it held before is still there.
         """
-        parts = [part for part in self._message.parts if not _is_pending(part)]
-        has_calls = any(isinstance(part, ToolCall) for part in parts)
-        self._message.parts = parts if self.has_run and has_calls else []
-        await self.keep()
+
+        def rest(stored: Message) -> Message:
+            parts = [part for part in stored.parts if not _is_pending(part)]
+            has_calls = any(isinstance(part, ToolCall) for part in parts)
+            return replace(stored, parts=parts if has_calls else [], attempts=attempts)
+
+        return await self._keep(rest)
+
+    async def _keep(self, edit: Callable[[Message], Message]) -> Message:
+        """Store what *edit* makes of the message with the calls that were started; return it."""
+        if self._stored is None:
+            requested = self._requested
+            message = edit(Message("assistant", [], route=requested, requested=requested))
+            await self._transcript.append(message)
+            return message
+        await self._transcript.change(self._stored, edit)
+        return self._stored
 
     async def _read(
         self,
@@ -114,47 +139,59 @@ class ReplyReader:
     async def _start(
         self, delta: ToolCallEnded, reply: Reply, attempt: Attempt, tasks: TaskGroup
     ) -> None:
-        """Store a complete call and the reasoning before it, and start its tool."""
+        """Store a complete call and the reasoning before it, and start its tool.
+
+        A call that cannot be stored waits for the end of the answer, as without `eager`.
+        """
         assert self._eager is not None  # noqa: S101 - the caller has checked
         if not self._eager.has(delta.name):
             return  # the call gets an error result once the answer has ended
-        message, parts = self._message, reply.parts
         started = [call for call, _ in self._started]
-        for part in parts:
+        parts: list[Part] = []
+        for part in reply.parts:
             if isinstance(part, Reasoning) and part.complete and not self.has_run:
-                message.parts.append(part)
+                parts.append(part)
             if isinstance(part, ToolCall) and part.id == delta.id and part not in started:
-                self._started.append((part, len(message.parts)))
-                message.parts.append(part)
                 break
         else:
             return
-        attempt.tool_started(delta.name)
-        message.route = attempt.route
-        await self.keep()
-        self.has_run = True
-        tasks.start_soon(self._run, len(message.parts) - 1)
+        with suppress(StoreError):
+            index = await self._store_call([*parts, part], attempt.route)
+            self._started.append((part, index))
+            attempt.tool_started(delta.name)
+            tasks.start_soon(self._run, index)
+
+    async def _store_call(self, parts: Sequence[Part], route: Route) -> int:
+        """Store *parts*, which end with a call, behind those so far; return the call's index."""
+
+        def longer(stored: Message) -> Message:
+            return replace(stored, parts=[*stored.parts, *parts], route=route)
+
+        self._stored = await self._keep(longer)
+        return len(self._stored.parts) - 1
 
     async def _run(self, index: int) -> None:
+        """Run the call with that *index*; a result that cannot be stored now is stored later."""
         assert self._eager is not None  # noqa: S101 - the caller has checked
+        assert self._stored is not None  # noqa: S101 - the call is in it
+        message = self._stored
         try:
-            if self._eager.may_run_beside(self._message.parts[index]):
-                await self._eager.run(self._message, index)
+            if self._eager.may_run_beside(message.parts[index]):
+                await self._eager.run(message, index)
                 return
             async with self._one_at_a_time:
-                await self._eager.run(self._message, index)
+                await self._eager.run(message, index)
+        except StoreError:
+            return
         except Exception as error:  # noqa: BLE001 - raised when the answer ends
             self._failures.append(error)
 
-    def _with_results(self, parts: Iterable[Part]) -> list[Part]:
-        """Return *parts* with the results of the tools that have run.
+    def _with_result(self, part: Part, stored: Message) -> Part:
+        """Return *part*, or what became of it, if it is a call that was started.
 
         Calls are compared whole, because some providers give several calls the same id.
         """
-        return [self._with_result(part) for part in parts]
-
-    def _with_result(self, part: Part) -> Part:
-        return next((self._message.parts[at] for call, at in self._started if call == part), part)
+        return next((stored.parts[at] for call, at in self._started if call == part), part)
 
 
 def _is_pending(part: Part) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import anyio
 import anyio.lowlevel
 
 from ...provider.conversation import ToolCall
+from ..error import StoreError
 from ..event import ToolRunEnded, ToolRunStarted
 
 if TYPE_CHECKING:
@@ -83,14 +85,15 @@ class ToolRun:
             return
         await anyio.lowlevel.checkpoint_if_cancelled()  # a tool may act before its first await
         started = replace(call, state="running")
-        await self._transcript.change(message, index=index, call=started)
+        await self._transcript.set_call(message, index, started)
         self._emit(ToolRunStarted(call.id, call.name))
         try:
             await anyio.lowlevel.checkpoint_if_cancelled()
             result = await tool.run(call.input)
         except BaseException:
             interrupted = replace(call, state="interrupted", is_error=True)
-            await self._transcript.change(message, index=index, call=interrupted)
+            with suppress(StoreError):  # it is stored with the next change
+                await self._transcript.set_call(message, index, interrupted)
             self._emit(ToolRunEnded(call.id, call.name, "interrupted", None))
             raise
         await self._end(message, index, started, result)
@@ -98,7 +101,7 @@ class ToolRun:
     async def _end(self, message: Message, index: int, call: ToolCall, result: ToolResult) -> None:
         state: ToolState = "error" if result.is_error else "completed"
         ended = replace(call, state=state, output=result.output, is_error=result.is_error)
-        await self._transcript.change(message, index=index, call=ended)
+        await self._transcript.set_call(message, index, ended)
         self._emit(ToolRunEnded(call.id, call.name, state, result.output))
 
     def has(self, name: str) -> bool:

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
 from ...provider.conversation import ToolCall
+from ..error import StoreError
 from ..step.move_policy import MoveHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from ...provider.conversation import Message
     from ...provider.route import Route
     from ..store.store import Store
 
+T = TypeVar("T")
+
 UNSTARTED = "This call was not run: the turn ended before it began."
+_OPEN = ("pending", "running")
 
 
 class Transcript:
-    """The messages of a session; a message is added here once the store has it.
+    """The messages of a session, which change here once the store has the change.
+
+    If a write fails, the messages here are still those of the store. The result of a tool that
+    could not be stored is stored with the next change, so that it is not lost either.
 
     Attributes:
         messages: All messages, in order.
@@ -35,7 +42,7 @@ class Transcript:
         self._keys: list[int] = []
         self._is_loaded = False
         self._holds_calls = False
-        # So that writing a whole message does not undo a change of one part.
+        self._unstored: dict[int, dict[int, ToolCall]] = {}  # results by message and part
         self._writing = anyio.Lock(fast_acquire=True)
 
     async def load(self) -> None:
@@ -52,8 +59,7 @@ class Transcript:
             self.messages, self._keys = list(stored.values()), list(stored)
             self._holds_calls = any(message.has_calls for message in self.messages)
             self._is_loaded = True
-        for message in self.messages[-1:]:  # earlier messages were sent with every call closed
-            await self.close_calls(message)
+        await self.close_last()
 
     async def append(self, message: Message) -> None:
         """Store *message* as the last one.
@@ -61,51 +67,117 @@ class Transcript:
         Raises:
             StoreError: The store cannot be written; *message* is not added here either.
         """
-        with anyio.CancelScope(shield=True):  # what the store has must be here too
-            async with self._writing:
-                key = await self.store.append(message)
-                self.messages.append(message)
-                self._keys.append(key)
-        self._holds_calls = self._holds_calls or message.has_calls
 
-    async def change(self, message: Message, *, index: int, call: ToolCall) -> None:
-        """Replace part number *index* of *message* by *call*, and store it.
+        def add(key: int) -> None:
+            self.messages.append(message)
+            self._keys.append(key)
+            self._holds_calls = self._holds_calls or message.has_calls
 
-        A cancellation does not stop this, because what has happened must be stored.
+        await self._write(lambda: self.store.append(message), add)
+
+    async def set_call(self, message: Message, index: int, call: ToolCall) -> None:
+        """Store *call* as part number *index* of *message*.
+
+        Raises:
+            StoreError: The store cannot be written. The part stays as it was, also here. A result
+                is stored with the next change of the message.
         """
-        with anyio.CancelScope(shield=True):
-            async with self._writing:
-                await self.store.save_part(self._key(message), index, call)
-                message.parts[index] = call
+        key = self._key(message)
 
-    async def rewrite(self, message: Message) -> None:
-        """Store *message* again as it is now, with other parts than before."""
-        with anyio.CancelScope(shield=True):
-            async with self._writing:
-                await self.store.rewrite(self._key(message), message)
-        self._holds_calls = self._holds_calls or message.has_calls
+        def put(_: None) -> None:
+            message.parts[index] = call
+            self._unstored.get(key, {}).pop(index, None)
+
+        try:
+            await self._write(lambda: self.store.save_part(key, index, call), put)
+        except StoreError:
+            if call.state not in _OPEN:
+                self._unstored.setdefault(key, {})[index] = call
+            raise
+
+    async def change(self, message: Message, edit: Callable[[Message], Message]) -> None:
+        """Store what *edit* makes of *message*, in place of *message*.
+
+        Args:
+            edit: Called with a copy of *message* that has the results of all its calls.
+
+        Raises:
+            StoreError: The store cannot be written; *message* stays as it was, also here.
+        """
+        key = self._key(message)
+        changed = message
+
+        async def write() -> None:
+            nonlocal changed
+            changed = edit(self._with_results(message))
+            await self.store.rewrite(key, changed)
+
+        def take(_: None) -> None:
+            for field in fields(message):
+                setattr(message, field.name, getattr(changed, field.name))
+            self._unstored.pop(key, None)
+            self._holds_calls = self._holds_calls or message.has_calls
+
+        await self._write(write, take)
 
     async def replace(self, messages: Sequence[Message]) -> None:
-        """Replace all messages by *messages*, and store them."""
-        with anyio.CancelScope(shield=True):
-            async with self._writing:
-                self._keys = await self.store.replace(messages)
-                self.messages = list(messages)
-        self.replacements += 1
-        self._holds_calls = any(message.has_calls for message in messages)
+        """Store *messages* in place of all messages.
 
-    async def close_calls(self, message: Message, *, output: str | None = None) -> None:
-        """Close every call of *message* without a result, because it will not run again.
+        Raises:
+            StoreError: The store cannot be written; the messages stay as they were, also here.
+        """
+
+        def take(keys: list[int]) -> None:
+            self._keys, self.messages = keys, list(messages)
+            self._unstored.clear()
+            self.replacements += 1
+            self._holds_calls = any(message.has_calls for message in messages)
+
+        await self._write(lambda: self.store.replace(messages), take)
+
+    async def _write(self, write: Callable[[], Awaitable[T]], take: Callable[[T], None]) -> None:
+        """Write to the store; then change the messages here, with *take* and what *write* returned.
+
+        Every change of the conversation goes through this, so that memory changes only after the
+        store has. A cancellation does not stop it, because what the store has must be here too.
+        """
+        with anyio.CancelScope(shield=True):
+            async with self._writing:  # so that no write undoes another
+                take(await write())
+
+    async def close_last(self, *, output: str | None = None) -> None:
+        """Close every call of the last message without a result, because it will not run again.
+
+        Earlier messages were sent with every call closed. A result that could not be stored before
+        is stored now.
 
         Args:
             output: The output of calls that had not started; None: unknown.
+
+        Raises:
+            StoreError: The store cannot be written; the next `load` closes what is left.
         """
-        for index, part in enumerate(message.parts):
-            if not isinstance(part, ToolCall) or part.state not in ("pending", "running"):
-                continue
-            result = output if part.state == "pending" else None
-            closed = replace(part, state="interrupted", output=result, is_error=True)
-            await self.change(message, index=index, call=closed)
+        if not self.messages:
+            return
+        message = self.messages[-1]
+        open_calls = {
+            index: part
+            for index, part in enumerate(message.parts)
+            if isinstance(part, ToolCall) and part.state in _OPEN
+        }
+        if not open_calls:
+            return
+        results = self._unstored.setdefault(self._key(message), {})
+        for index, call in open_calls.items():
+            results.setdefault(index, _closed(call, output))
+        for index in open_calls:
+            await self.set_call(message, index, results[index])
+
+    def _with_results(self, message: Message) -> Message:
+        """Return a copy of *message* with the results that could not be stored."""
+        results = self._unstored.get(self._key(message), {})
+        parts = [results.get(index, part) for index, part in enumerate(message.parts)]
+        return replace(message, parts=parts)
 
     def history(self, requested: Route) -> MoveHistory:
         """Return what `movePolicy` needs to know before a step that asks for *requested*.
@@ -127,6 +199,12 @@ class Transcript:
             if self.messages[place] is message:
                 return self._keys[place]
         raise LookupError("the message is not in this conversation")
+
+
+def _closed(call: ToolCall, output: str | None) -> ToolCall:
+    """Return *call* as one that will not run again; *output*: its output if it had not started."""
+    result = output if call.state == "pending" else None
+    return replace(call, state="interrupted", output=result, is_error=True)
 
 
 def _names_since_the_user(messages: Sequence[Message]) -> tuple[str, ...]:

@@ -73,6 +73,8 @@ class Turn:
             await self._begin(prompt)
             await self._take_steps_in_time()
         except BaseException as exc:
+            with anyio.CancelScope(shield=True), suppress(StoreError):  # the next turn tries again
+                await state.transcript.close_last(output=UNSTARTED)
             error = {"class": type(exc).__name__, "message": redact_shapes(str(exc))}
             # An answer that could not be stored is shown all the same.
             text = self._text if isinstance(exc, StoreError) else ""
@@ -124,7 +126,7 @@ class Turn:
         state = self._state
         for _ in range(state.max_steps):
             message = await self._step_that_fits()
-            had_calls = message.has_calls
+            had_calls = message.has_calls or self._last_break is not None
             await self._run_calls(message)
             await self._pause()
             if not await self._append_steering() and not had_calls:
@@ -153,12 +155,8 @@ class Turn:
             await self._state.middleware.clock.sleep(left)
 
     async def _run_calls(self, message: Message) -> None:
-        try:
-            with self._deadline.scope() as scope:
-                await self._tools.run_all(message)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._state.transcript.close_calls(message, output=UNSTARTED)
+        with self._deadline.scope() as scope:
+            await self._tools.run_all(message)
         if scope.cancelled_caught:
             raise TimeoutError("the turn's deadline has passed while its tools ran")
 
@@ -181,31 +179,45 @@ class Turn:
         """Return the answer to the conversation, after storing it."""
         state = self._state
         state.ask_for(state.asked)  # the route may differ, if the configuration changed
-        message = Message("assistant", [], route=state.route, requested=state.route)
         metered = self._metered_step()
-        reader = ReplyReader(message, state.transcript, self._tools if state.eager else None)
+        eager = self._tools if state.eager else None
+        reader = ReplyReader(state.transcript, state.route, eager)
         try:
             await metered.step.run(partial(self._attempt, metered, reader))
         except BaseException as exc:
-            message.attempts = metered.close()
-            with anyio.CancelScope(shield=True), suppress(StoreError):
-                await reader.keep_failed()
-            if isinstance(exc, FallbackUnsafe) and reader.has_run:
-                self._route, self._last_break = message.route or state.route, exc
-                return message  # the next step sees the results of the tools
             self._route, self._attempts = state.route, metered.step.attempts
-            raise
-        message.route = self._route = metered.step.route
-        message.attempts = metered.close()
-        self._attempts = ()
-        self._text = "".join(part.text for part in message.parts if isinstance(part, Text))
-        await reader.keep()
+            is_broken = isinstance(exc, FallbackUnsafe) and reader.has_run
+            message = await self._keep_failed(reader, metered, is_broken=is_broken)
+            if message is None or not isinstance(exc, FallbackUnsafe):
+                raise
+            self._route, self._last_break = message.route or state.route, exc
+            return message  # the next step sees the results of the tools
+        self._route, self._attempts = metered.step.route, ()
+        self._text = "".join(part.text for part in reader.parts if isinstance(part, Text))
+        message = await reader.keep(self._route, metered.close())
         state.size.answered(message)
         return message
 
     async def _attempt(self, metered: MeteredStep, reader: ReplyReader, attempt: Attempt) -> None:
         async with metered.reply(attempt) as reply:
             await reader.read(reply, attempt, self.emit)
+
+    async def _keep_failed(
+        self, reader: ReplyReader, metered: MeteredStep, *, is_broken: bool
+    ) -> Message | None:
+        """Store what a failed step leaves; return it if its answer broke off after a tool ran.
+
+        Raises:
+            StoreError: So it did, and the store cannot be written.
+        """
+        try:
+            with anyio.CancelScope(shield=True):
+                message = await reader.keep_failed(metered.close())
+        except StoreError:
+            if is_broken:
+                raise
+            return None  # the error of the step says more
+        return message if is_broken else None
 
     def _metered_step(self) -> MeteredStep:
         state = self._state

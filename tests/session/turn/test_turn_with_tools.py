@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import anyio
@@ -40,7 +39,7 @@ from sidestep import (
     ToolRunStarted,
     TurnEnded,
 )
-from sidestep.session.turn.transcript import Transcript
+from sidestep.session.turn.transcript import UNSTARTED, Transcript
 
 from .outage import A, B, Outage
 
@@ -388,12 +387,14 @@ async def test_a_result_is_not_undone_by_the_next_call_of_an_eager_answer() -> N
     await transcript.append(message)
     ended = replace(begun, state="completed", output="ok")
 
+    def longer(stored: Message) -> Message:
+        return replace(stored, parts=[*stored.parts, ToolCall("b", "write", {})])
+
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(partial(transcript.change, message, index=0, call=ended))
+            tasks.start_soon(transcript.set_call, message, 0, ended)
             await store.began.wait()
-            message.parts.append(ToolCall("b", "write", {}))
-            tasks.start_soon(transcript.rewrite, message)
+            tasks.start_soon(transcript.change, message, longer)
             await anyio.wait_all_tasks_blocked()
             store.may_end.set()
 
@@ -446,9 +447,30 @@ async def test_a_call_that_the_store_refused_to_close_is_closed_by_the_next_turn
         await outage.session.turn("Go on.")
 
     kept = [*(await store.load()).values()]
-    assert calls(kept[1]) == [("write", "interrupted", None)]
+    assert calls(kept[1]) == [("write", "interrupted", UNSTARTED)]
     assert kept == outage.session.conversation.messages
     assert tools.ran == []
+
+
+@pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
+async def test_a_cancellation_passes_although_nothing_can_be_stored(*, eager: bool) -> None:
+    tools = Tools()
+    tools.may_end = anyio.Event()
+    store = FailingStore(fails=lambda what: what == "save interrupted" and is_full)
+    options = {**tools.options, "store": store, "eager": eager}
+    async with Outage({B: [{"tool_calls": [WRITE]}, DONE]}, route=B, session=options) as outage:
+        is_full = True
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(outage.session.turn, "Mend it.")
+                await tools.began.wait()
+                tasks.cancel_scope.cancel()
+        is_full = False
+        ended = await outage.session.turn(None)
+
+    assert ended.text == "Done."
+    assert calls(answers(outage.session)[0]) == [("write", "interrupted", None)]
+    assert tools.ran == ["write a.py"]
 
 
 async def test_an_answer_that_cannot_be_kept_is_shown() -> None:

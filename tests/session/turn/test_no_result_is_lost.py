@@ -1,0 +1,229 @@
+"""Whatever write of a turn fails, once or for ever: store and memory agree, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from sidestep import (
+    Journal,
+    MemoryStore,
+    Message,
+    SqliteStore,
+    StoreError,
+    Summary,
+    Text,
+    ToolCall,
+)
+from sidestep.provider.conversation import Part
+from sidestep.session.store.store import Store, snapshot
+from sidestep.session.turn.transcript import UNSTARTED
+
+from .failing_store import FOR_EVER, ONCE, Disk, FailingStore, failing_statements
+from .worker import Worker
+
+pytestmark = pytest.mark.asyncio
+
+JOBS = [f"job-{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 11, 12)]
+
+
+def calls(messages: Sequence[Message]) -> list[ToolCall]:
+    return [part for message in messages for part in message.parts if isinstance(part, ToolCall)]
+
+
+def results(messages: Sequence[Message]) -> dict[str, object]:
+    """Return what came of each job that was done."""
+    ended = [call for call in calls(messages) if call.state == "completed"]
+    return {call.input["job"]: call.output for call in ended}
+
+
+async def finish(worker: Worker, store: Store, make_room: Callable[[], None]) -> int:
+    """Take the turn, with room made after the first failure; return how often it failed."""
+    worker.in_tool = lambda job: worker.session.steer("Hurry.") if job == "job-9" else None
+    prompt: str | None = "Do it."
+    for failures in range(4):
+        try:
+            ended = await worker.session.turn(prompt)
+        except StoreError:
+            make_room()
+            messages = worker.session.conversation.messages
+            assert [*(await store.load()).values()] == messages
+            has_prompt = any(message.role == "user" for message in messages)
+            prompt = None if has_prompt else "Do it."
+        else:
+            assert ended.text == "Done."
+            return failures
+    raise AssertionError("the session does not go on")
+
+
+async def check(worker: Worker, store: Store) -> None:
+    """Check that every job was done once, and that its result is there."""
+    messages = worker.session.conversation.messages
+    assert sorted(worker.done) == sorted(JOBS)
+    assert [*(await store.load()).values()] == messages
+    assert results(messages) == {job: f"did {job}" for job in JOBS}
+    said = [p for m in messages if m.role == "user" for p in m.parts]
+    assert said == [Text("Do it."), Text("Hurry.")]
+    states = {call.state for call in calls(messages) if call.output != UNSTARTED}
+    assert states == {"completed", "error"}
+
+
+EAGER = pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
+
+
+@EAGER
+@pytest.mark.parametrize("how", [ONCE, FOR_EVER])
+async def test_any_write_may_fail(how: str, *, eager: bool, whole: bool) -> None:
+    async def play(disk: Disk) -> int:
+        store = FailingStore(disk)
+        worker = Worker(store=store, eager=eager)
+        failures = await finish(worker, store, disk.make_room)
+        await check(worker, store)
+        return failures
+
+    healthy = Disk()
+    assert await play(healthy) == 0
+    assert healthy.writes > 30
+    for at in range(1, healthy.writes + 1, 1 if whole else 2):
+        failures = await play(Disk(at, how))
+        assert failures == 1 or (eager and how == ONCE), at
+
+
+@EAGER
+@pytest.mark.parametrize("how", [ONCE, FOR_EVER])
+async def test_any_statement_may_fail(
+    how: str, tmp_path: Path, *, eager: bool, whole: bool
+) -> None:
+    async def play(disk: Disk) -> None:
+        store = SqliteStore(tmp_path / f"{disk.at}.db")
+        with failing_statements(disk):
+            try:
+                worker = Worker(store=store, eager=eager)
+                await finish(worker, store, disk.make_room)
+                await check(worker, store)
+            finally:
+                await store.aclose()
+
+    healthy = Disk()
+    await play(healthy)
+    assert healthy.writes > 100
+    for at in range(1, healthy.writes + 1, 3 if whole else 23):
+        await play(Disk(at, how))
+
+
+@EAGER
+@pytest.mark.parametrize("how", [ONCE, FOR_EVER])
+async def test_any_write_of_a_turn_that_is_summarised_may_fail(how: str, *, eager: bool) -> None:
+    async def play(disk: Disk) -> None:
+        store = FailingStore(disk)
+        worker = Worker(store=store, eager=eager, compact=Summary(keep=1))
+        worker.longest = 6
+        await finish(worker, store, disk.make_room)
+        assert sorted(worker.done) == sorted(JOBS)
+        messages = worker.session.conversation.messages
+        assert [*(await store.load()).values()] == messages
+        assert "Summary of" in str(messages)
+
+    healthy = Disk()
+    await play(healthy)
+    for at in range(1, healthy.writes + 1, 3):
+        await play(Disk(at, how))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder that is a file system of its own, with little room."""
+    options = ["-t", "tmpfs", "-o", "size=512k", "sidestep-test", str(tmp_path)]
+    try:
+        subprocess.run(["mount", *options], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no small file system can be mounted, which takes root")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def fill(disk: Path, *, left: int) -> Path:
+    """Fill *disk* up to the last *left* bytes; return the file that can be removed again."""
+    filler = disk / "filler"
+    free = os.statvfs(disk)
+    filler.write_bytes(b"x" * max(0, free.f_bavail * free.f_bsize - left))
+    return filler
+
+
+def empty(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+
+
+@EAGER
+async def test_the_disk_may_be_full(small_disk: Path, *, eager: bool, whole: bool) -> None:
+    """The journal is on it as well: it loses lines, and counts them."""
+    for left in range(0, 400_000, 4_096 if whole else 11 * 4_096):
+        filler = fill(small_disk, left=left)
+        store = SqliteStore(small_disk / "session.db")
+        worker = Worker(store=store, eager=eager)
+        path = small_disk / "journal.jsonl"
+        try:
+            with Journal(path) as worker.middleware.journal:
+                await finish(worker, store, filler.unlink)
+            await check(worker, store)
+        finally:
+            await store.aclose()
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        assert lines[-1]["event"] == "TurnEnded"
+        empty(small_disk)
+
+
+class Filmed(MemoryStore):
+    """A store that keeps, before and after each write, how a crash there would leave it."""
+
+    def __init__(self, held: Sequence[Message] = ()) -> None:
+        super().__init__()
+        self._messages = {key: snapshot(message) for key, message in enumerate(held, 1)}
+        self._next = len(held)
+        self.film: list[tuple[list[Message], list[str]]] = []
+        self.done: list[str] = []
+
+    async def _shoot(self) -> None:
+        self.film.append(([*(await self.load()).values()], [*self.done]))
+
+    async def append(self, message: Message) -> int:
+        await self._shoot()
+        key = await super().append(message)
+        await self._shoot()
+        return key
+
+    async def save_part(self, key: int, index: int, part: Part) -> None:
+        await self._shoot()
+        await super().save_part(key, index, part)
+        await self._shoot()
+
+    async def rewrite(self, key: int, message: Message) -> None:
+        await self._shoot()
+        await super().rewrite(key, message)
+        await self._shoot()
+
+
+@EAGER
+async def test_a_process_may_end_before_and_after_any_write(*, eager: bool) -> None:
+    store = Filmed()
+    worker = Worker(store=store, eager=eager)
+    store.done = worker.done
+    await finish(worker, store, lambda: None)
+
+    for held, done in store.film:
+        resumed = Filmed(held)
+        other = Worker(store=resumed, eager=eager)
+        other.may_break_off = False
+        is_asked = any(message.role == "user" for message in held)
+        await other.session.turn(None if is_asked else "Do it.")
+        both = [*done, *other.done]
+        assert len(both) == len(set(both))
+        messages = [*(await resumed.load()).values()]
+        assert messages == other.session.conversation.messages
+        assert results(messages).items() >= results(held).items()
