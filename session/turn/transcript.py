@@ -42,6 +42,8 @@ class Transcript:
         self._keys: list[int] = []
         self._is_loaded = False
         self._holds_calls = False
+        self._replaced_tools: tuple[str, ...] = ()  # names of those that ran since the user spoke
+        self._replaced_answers: dict[Route | None, Route | None] = {}  # by the requested route
         self._unstored: dict[int, dict[int, ToolCall]] = {}  # results by message and part
         self._writing = anyio.Lock(fast_acquire=True)
 
@@ -72,6 +74,8 @@ class Transcript:
             self.messages.append(message)
             self._keys.append(key)
             self._holds_calls = self._holds_calls or message.has_calls
+            if message.role == "user":
+                self._replaced_tools = ()
 
         await self._write(lambda: self.store.append(message), add)
 
@@ -128,6 +132,8 @@ class Transcript:
         """
 
         def take(keys: list[int]) -> None:
+            self._replaced_tools = self._tools_run()
+            self._replaced_answers |= {m.requested: m.route for m in self.messages if _is_answer(m)}
             self._keys, self.messages = keys, list(messages)
             self._unstored.clear()
             self.replacements += 1
@@ -185,13 +191,21 @@ class Transcript:
         Its route is the last that answered a step for *requested*, because asking for another
         route is not a move.
         """
-        answers = (m for m in reversed(self.messages) if m.route and m.requested == requested)
-        last = next(answers, None)
+        answers = (
+            message.route
+            for message in reversed(self.messages)
+            if message.requested == requested and _is_answer(message)
+        )
         return MoveHistory(
             holds_calls=self._holds_calls,
-            tools_run=_names_since_the_user(self.messages),
-            route=None if last is None else last.route,
+            tools_run=self._tools_run(),
+            route=next(answers, self._replaced_answers.get(requested)),
         )
+
+    def _tools_run(self) -> tuple[str, ...]:
+        """Return the names of the tools that ran since the last user message, each once."""
+        names = dict.fromkeys(_names_since_the_user(self.messages))
+        return tuple(names | dict.fromkeys(self._replaced_tools))
 
     def _key(self, message: Message) -> int:
         """Return the key of *message*, which is nearly always the last one."""
@@ -207,13 +221,21 @@ def _closed(call: ToolCall, output: str | None) -> ToolCall:
     return replace(call, state="interrupted", output=result, is_error=True)
 
 
-def _names_since_the_user(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Return the names of the tools that ran since the last user message, each once."""
-    names: dict[str, None] = {}
+def _is_answer(message: Message) -> bool:
+    """True if a route answered with *message*, also with nothing; False: its step failed.
+
+    An answer that broke off after a tool had run counts, because it put its calls there.
+    """
+    has_answered = bool(message.attempts) and message.attempts[-1].kind is None
+    return message.route is not None and (bool(message.parts) or has_answered)
+
+
+def _names_since_the_user(messages: Sequence[Message]) -> list[str]:
+    """Return the names of the tools that ran since the last user message in *messages*."""
+    names: list[str] = []
     for message in reversed(messages):
         if message.role == "user":
             break
-        for part in message.parts:
-            if isinstance(part, ToolCall) and part.state != "pending":
-                names[part.name] = None
-    return tuple(names)
+        calls = (part for part in message.parts if isinstance(part, ToolCall))
+        names += [call.name for call in calls if call.state != "pending"]
+    return names
