@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..conversation import Reasoning, Text
 from ..handover.cured_target import cured
 from ..handover.handover import hand_over
 from ..handover.target_facts import target_of
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ..catalog.provider import Provider
-    from ..conversation import Conversation
+    from ..conversation import Conversation, Part
     from ..cure import Cure
     from ..handover.note import Note
     from ..route import Route
@@ -34,6 +35,7 @@ class RenderedRequest:
         renamed: Names of tools that differ at the provider: its name to the agent's own.
         notes: The differences from the conversation, with reasons.
         max_output_tokens: The longest answer that the body allows; None: the provider decides.
+        follows_results: The conversation ends in results of tools.
     """
 
     provider: Provider
@@ -43,6 +45,7 @@ class RenderedRequest:
     renamed: Mapping[str, str]
     notes: Sequence[Note]
     max_output_tokens: int | None = None
+    follows_results: bool = False
 
 
 def body_of(
@@ -65,7 +68,22 @@ def body_of(
         renamed=renamed,
         notes=notes,
         max_output_tokens=_max_output_tokens(body),
+        follows_results=_ends_in_results(conversation),
     )
+
+
+def _ends_in_results(conversation: Conversation) -> bool:
+    """True if results of tools are the last thing that *conversation* says to the model."""
+    for message in reversed(conversation.messages):
+        if message.has_calls:
+            return True
+        if message.role == "user" or any(map(_says_something, message.parts)):
+            return False
+    return False
+
+
+def _says_something(part: Part) -> bool:
+    return bool(part.text) if isinstance(part, Text) else not isinstance(part, Reasoning)
 
 
 def _max_output_tokens(body: Mapping[str, Any]) -> int | None:

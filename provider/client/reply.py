@@ -60,6 +60,7 @@ class Reply:
         self._stream = Stream(provider, self._errors)
         self._decoder = self._stream.decoder
         self._decoder.max_output_tokens = rendering.max_output_tokens
+        self._decoder.follows_results = rendering.follows_results
         self._body: Body | None = None
         self._deltas: AsyncGenerator[Delta, None] | None = None
         # One scope for the whole reply, because a scope for every event costs more than the event.

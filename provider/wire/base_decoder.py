@@ -11,7 +11,7 @@ from ..conversation import Usage
 from ..failure import FailureKind
 from ..json_value import read_json
 from . import stream_error
-from .stop_word import is_malformed_call
+from .stop_word import is_malformed_call, is_proper_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,7 @@ class BaseDecoder:
         self.assumed: list[str] = []
         self.is_done = False
         self.max_output_tokens: int | None = None
+        self.follows_results = False
         self.silent_output = 0
         self.stop_count = 0
         self._provider = provider
@@ -53,6 +54,14 @@ class BaseDecoder:
         Source: github.com/vllm-project/vllm/issues/53269 and /issues/58228.
         """
         return self.max_output_tokens is not None and self.usage.output == self.max_output_tokens
+
+    def _refuse_empty(self, stop: str | None) -> None:
+        """Refuse an answer with neither text nor a call, which ended with the word *stop*.
+
+        Right after results of tools it is whole if it ended properly: the model has no more to say.
+        """
+        if self.assumed or not (self.follows_results and is_proper_end(stop)):
+            raise stream_error.empty_answer(stop)
 
     def decode(self, data: bytes, event: bytes = b"") -> Sequence[Delta]:
         """Return the deltas of one event.

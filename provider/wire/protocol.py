@@ -24,6 +24,8 @@ class Decoder(Protocol):
     usage: Usage
     max_output_tokens: int | None
     """The longest answer that the request allows, to be set by who sends it; None: unknown."""
+    follows_results: bool
+    """The request ends in results of tools, so that an answer may be empty; to be set as well."""
     assumed: list[str]
     """What the provider did not say and was taken for granted, in half a sentence each."""
     is_done: bool

@@ -1,4 +1,4 @@
-"""Stop reasons that say that an answer was cut, or that a call in it cannot be read.
+"""Stop reasons: an answer was cut, came to its own end, or has a call that cannot be read.
 
 Gateways report a call that was cut as a finished one, and the word of the provider behind them
 beside it or not at all. A call that was cut must never run.
@@ -28,6 +28,7 @@ _CUT = re.compile(
     r"(?:model_|max_|maximum_)?length|(?:token|output|length|time)_limit"
     r"|max_?output|max(?:imum)?_?(?:output|completion|new|total)?_?tokens?(?:_\w+)?"
 )
+_PROPER = frozenset({"end_turn", "stop", "completed"})
 _MALFORMED = frozenset({"malformed_function_call", "unexpected_tool_call", "malformed_tool_use"})
 _NATIVE = ("native_finish_reason", "native_stop_reason", "raw_finish_reason", "rawFinishReason")
 _LIKE_NATIVE = (*_NATIVE, "finish_reason", "stop_reason", "finishReason", "stopReason")
@@ -46,6 +47,11 @@ def is_cut(stop: str | None) -> bool:
     """True if *stop* says, in the word of any provider, that the answer was cut."""
     word = plain_word(stop or "").casefold().replace("-", "_").replace(" ", "_")
     return _CUT.fullmatch(word) is not None
+
+
+def is_proper_end(stop: str | None) -> bool:
+    """True if *stop* says that the model came to its own end, with all that it had to say."""
+    return plain_word(stop or "").casefold() in _PROPER
 
 
 def is_malformed_call(stop: str | None) -> bool:

@@ -19,7 +19,7 @@ from ...provider.recording.recorded_answer import Outcome, Recorded, read
 from ...provider.route import Route
 from ...provider.secret import redact_keys, redact_shapes
 from ...provider.wire.registry import decoder_of
-from ...provider.wire.stop_word import is_cut
+from ...provider.wire.stop_word import is_cut, is_proper_end
 from ..event_json import failure_to_json
 from ..step.decision import Retry, StepState, Stop, Swap, decide
 from ..step.middleware import Sidestep
@@ -90,6 +90,8 @@ def explain_answer(
     assumed = [*recorded.notes, *_notes(recorded, provider, providers)]
     if outcome.failure is None:
         return _answer(decoder) | {"assumed": [*assumed, *decoder.assumed]}
+    if outcome.failure.kind is FailureKind.EMPTY_RESPONSE and is_proper_end(decoder.stop):
+        assumed.append("a request that does not end in results of tools; after these it is ok")
     if route is None and middleware.config is not None:
         assumed.append("a route with a healthy sibling, as no --model was given")
     outcome.failure.route = route

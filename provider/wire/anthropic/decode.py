@@ -158,7 +158,7 @@ class AnthropicDecoder(BaseDecoder):
                 if call.input is None:
                     raise stream_error.malformed_call(call.name)
             if not any(isinstance(part, Text | ToolCall) for part in self.parts):
-                raise stream_error.empty_answer(self._stop)
+                self._refuse_empty(self._stop)
         return deltas
 
     def _is_cut(self, calls: Sequence[_Block]) -> bool:

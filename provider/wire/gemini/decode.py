@@ -117,7 +117,7 @@ class GeminiDecoder(BaseDecoder):
             if self._unread:
                 raise stream_error.malformed_call(self._unread[0])
             if not any(isinstance(entry, _Call) or _is_text(entry) for entry in self._order):
-                raise stream_error.empty_answer(self._stop)
+                self._refuse_empty(self._stop)
         return _NOTHING
 
     def _chunk(self, value: Mapping[str, Any], event: bytes) -> Sequence[Delta]:

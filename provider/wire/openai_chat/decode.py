@@ -170,7 +170,7 @@ class ChatDecoder(BaseDecoder):
                 if call.input is None:
                     raise stream_error.malformed_call(call.name)
             if not (self._text or self._calls.parts):
-                raise stream_error.empty_answer(self._stop)
+                self._refuse_empty(self._stop)
         return deltas
 
     def _assume_stop(self) -> None:

@@ -92,7 +92,7 @@ class ResponsesDecoder(BaseDecoder):
             ]
             self._check_calls(stop)
         if not is_cut(stop) and not any(isinstance(p, Text | ToolCall) for p in self.parts):
-            raise stream_error.empty_answer(stop)
+            self._refuse_empty(stop)
         return deltas
 
     def _drops_last_call(self) -> bool:

@@ -282,6 +282,7 @@ def test_a_capture_may_hold_its_body_unquoted() -> None:
 
 
 STREAM = b'data: {"type":"message_start","message":{"content":[]}}\n\n'
+EMPTY = b'data: {"choices":[{"delta":{},"finish_reason":"%s"}]}\n\n'
 
 
 @pytest.mark.parametrize(
@@ -296,6 +297,10 @@ STREAM = b'data: {"type":"message_start","message":{"content":[]}}\n\n'
         pytest.param(b"{}", None, 429, ["the openai-chat wire, as no provider"], id="nobody"),
         pytest.param(b"{}", "GROQ", 429, ["'GROQ' is no provider that"], id="unknown"),
         pytest.param(STREAM, "groq", 200, ["but the body looks like anthropic"], id="not groq's"),
+        pytest.param(
+            EMPTY % b"stop", "groq", 200, ["does not end in results of tools"], id="an empty answer"
+        ),
+        pytest.param(EMPTY % b"tool_calls", "groq", 200, [], id="an empty answer that is none"),
     ],
 )
 def test_what_was_taken_for_granted_is_told(

@@ -26,7 +26,7 @@ TOO_LONG = {
     "message": "prompt is too long: 210000 tokens > 200000 maximum",
 }
 LONG = {"status": 400, "body": {"type": "error", "error": TOO_LONG}}
-PINNED = {
+PINNED: dict[str, dict[str, Any]] = {
     "first call": {"movePolicy": "first_call"},
     "idempotent": {"movePolicy": "idempotent", "idempotentTools": ["read"]},
 }

@@ -138,6 +138,32 @@ async def test_a_step_that_fails_inside_a_call_runs_nothing_and_is_answered_else
     assert kinds == ["server_error", None]
 
 
+OVER_ALL_WIRES = [A, B, Route("openai/gpt-5.4"), Route("gemini/gemini-3-pro-preview")]
+
+
+@pytest.mark.parametrize("route", OVER_ALL_WIRES)
+async def test_a_model_that_says_nothing_after_its_tools_has_ended_the_turn(route: Route) -> None:
+    answered = [{"tool_calls": [READ]}, {"text": ""}, DONE]
+    async with Outage({route: answered}, route=route, session=Tools().options) as outage:
+        ended = await outage.session.turn("Mend it.")
+        again = await outage.session.turn("And then?")
+
+    assert (ended.text, ended.route, again.text) == ("", route, "Done.")
+    assert outage.asked == [route, route, route]
+    assert outage.clock.slept == []
+    assert [len(message.attempts) for message in answers(outage.session)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("route", OVER_ALL_WIRES)
+async def test_a_model_that_says_nothing_to_the_user_is_asked_again(route: Route) -> None:
+    limits: Any = {"maxUpstreamRetryAttempts": 3}
+    async with Outage({route: [{"text": ""}, DONE]}, route=route, **limits) as outage:
+        ended = await outage.session.turn("Mend it.")
+
+    assert ended.text == "Done."
+    assert outage.asked == [route, route]
+
+
 @pytest.mark.parametrize(
     ("call", "state", "told"),
     [
