@@ -102,6 +102,15 @@ def _zai(complaint: Complaint) -> dict[str, object]:
     return {"error": {"code": complaint.code or "1214", "message": complaint.message}}
 
 
+def _xai(complaint: Complaint) -> dict[str, object]:
+    """Return the refusal; one of a body that could not be read has no code.
+
+    Source: router-for-me/CLIProxyAPI#3704 and lidge-jun/opencodex#2237, read on 2026-11-30.
+    """
+    code = {} if complaint.status == 422 else {"code": complaint.code or "invalid-argument"}
+    return {**code, "error": complaint.message}
+
+
 def _minimax(complaint: Complaint) -> dict[str, object]:
     message = f"invalid params, {complaint.message} (2013)"
     error = {"type": "bad_request_error", "message": message, "http_code": "400"}
@@ -114,7 +123,8 @@ _CHAT: Mapping[str, Callable[[Complaint], dict[str, Any]]] = {
     "mistral": _mistral,
     "moonshot": _moonshot,
     "zai": _zai,
+    "xai": _xai,
     "minimax": _minimax,
     "groq": lambda complaint: _moonshot(complaint),
 }
-"""How a dialect of Chat Completions spells a refusal; one that is missing spells it as OpenAI."""
+"""How a vendor on OpenAI's wires spells a refusal; one that is missing spells it as OpenAI does."""

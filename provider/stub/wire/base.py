@@ -60,7 +60,13 @@ class StubRequest:
         """
         thinks = {"deepseek": is_deepseek_thinking, "moonshot": is_kimi_thinking}.get(self.vendor)
         is_off = mapping(self.body.get("thinking")).get("type") == "disabled"
+        is_off = is_off or mapping(self.body.get("reasoning")).get("effort") == "none"
         return thinks is not None and thinks(self.route.model) and not is_off
+
+    @property
+    def thinks_openly(self) -> bool:
+        """True if an answer in Responses has the text of its reasoning, as DeepSeek's, no proof."""
+        return self.dialect == "openai-responses" and self.vendor == "deepseek"
 
     def id(self, prefix: str, *more: object) -> str:
         """Return an id that is the same for the same request, and differs from all others."""
@@ -158,7 +164,7 @@ def parts_of(answer: ModelAnswer, request: StubRequest) -> list[ModelPart]:
         content = request.item_id("rs", 0) if is_item else answer.reasoning
         signature = signature_of(answer, request, content)
         parts.append(Reasoning(text=answer.reasoning, signature=signature))
-    elif request.dialect == "anthropic" and answer.tool_calls and request.must_think:
+    elif answer.tool_calls and request.must_think and _shows_empty_thinking(request):
         parts.append(Reasoning(text="", signature=""))
     if answer.text:
         parts.append(Text(answer.text))
@@ -166,6 +172,10 @@ def parts_of(answer: ModelAnswer, request: StubRequest) -> list[ModelPart]:
         call_id = call.id or _call_id(index, request)
         parts.append(ToolCall(id=call_id, name=call.name, input=call.input))
     return parts
+
+
+def _shows_empty_thinking(request: StubRequest) -> bool:
+    return request.dialect == "anthropic" or request.thinks_openly
 
 
 def signature_of(answer: ModelAnswer, request: StubRequest, content: object) -> str:

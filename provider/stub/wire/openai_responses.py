@@ -151,7 +151,7 @@ def _items(answer: ModelAnswer, request: StubRequest) -> Iterator[_Event]:
     for index, (part, item) in enumerate(zip(parts, _spelled(parts, request), strict=True)):
         yield _Event("output_item.added", {"output_index": index, "item": _begun(item)})
         at = {"item_id": item["id"], "output_index": index}
-        yield from _deltas(part, at, answer.chunk)
+        yield from _deltas(part, at, answer.chunk, request)
         yield _Event("output_item.done", {"output_index": index, "item": item})
 
 
@@ -171,9 +171,8 @@ def _item(part: ModelPart, index: int, request: StubRequest, is_after: bool) -> 
             return {
                 "id": request.item_id("rs", index),
                 "type": "reasoning",
-                "summary": [_summary_text(part.text)] if part.text else [],
-                "encrypted_content": part.signature,
                 "status": COMPLETED,
+                **_thought(part, request),
             }
         case ToolCall():
             return {
@@ -188,6 +187,14 @@ def _item(part: ModelPart, index: int, request: StubRequest, is_after: bool) -> 
             assert_never(part)
 
 
+def _thought(reasoning: Reasoning, request: StubRequest) -> dict[str, object]:
+    """Return the fields with the reasoning: in DeepSeek's answers its text, else a proof of it."""
+    if request.thinks_openly:
+        return {"summary": [], "content": [_reasoning_text(reasoning.text)]}
+    summary = [_summary_text(reasoning.text)] if reasoning.text else []
+    return {"summary": summary, "encrypted_content": reasoning.signature}
+
+
 def _begun(item: Mapping[str, object]) -> dict[str, object]:
     """Return *item* as it is announced: empty, with half of its encrypted content."""
     empty = {key: value for key, value in EMPTY.items() if key in item}
@@ -198,13 +205,20 @@ def _begun(item: Mapping[str, object]) -> dict[str, object]:
     return begun
 
 
-def _deltas(part: ModelPart, at: Mapping[str, object], size: int) -> Iterator[_Event]:
+def _deltas(
+    part: ModelPart, at: Mapping[str, object], size: int, request: StubRequest
+) -> Iterator[_Event]:
     match part:
         case Text():
             at = {**at, "content_index": 0}
             yield _Event("content_part.added", {**at, "part": _output_text("")})
             yield from _text_events("output_text", at, "text", part.text, size)
             yield _Event("content_part.done", {**at, "part": _output_text(part.text)})
+        case Reasoning() if request.thinks_openly:
+            at = {**at, "content_index": 0}
+            yield _Event("content_part.added", {**at, "part": _reasoning_text("")})
+            yield from _text_events("reasoning_text", at, "text", part.text, size)
+            yield _Event("content_part.done", {**at, "part": _reasoning_text(part.text)})
         case Reasoning(text=""):
             pass
         case Reasoning():
@@ -232,6 +246,10 @@ def _text_events(
 
 def _output_text(text: str) -> dict[str, object]:
     return {"type": "output_text", "annotations": [], "logprobs": [], "text": text}
+
+
+def _reasoning_text(text: str) -> dict[str, object]:
+    return {"type": "reasoning_text", "text": text}
 
 
 def _summary_text(text: str) -> dict[str, object]:

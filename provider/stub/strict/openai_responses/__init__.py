@@ -10,6 +10,7 @@ from __future__ import annotations
 from .encrypted import ENCRYPTED_RULES
 from .items import ITEM_RULES
 from .settings import SETTING_RULES
+from .xai import XAI_RULES
 
-RULES = (*SETTING_RULES, *ITEM_RULES, *ENCRYPTED_RULES)
+RULES = (*SETTING_RULES, *ITEM_RULES, *XAI_RULES, *ENCRYPTED_RULES)
 """In this order: a later rule relies on the shapes that an earlier one has checked."""

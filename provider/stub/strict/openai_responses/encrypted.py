@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....json_value import string
+from ....json_value import listed, mapping, string
 from ...signature.issuer import ProofState
 from ...signature.openai_responses import is_own_reasoning, needed_reasoning
 from ..complaint import Complaint
+from ..model_facts import is_deepseek_thinking
 from ..openai_words import missing
 from .items import OWN_TOOLS
 from .request import ResponsesRequest, openai_only
@@ -15,7 +16,14 @@ from .request import ResponsesRequest, openai_only
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+OF_ANOTHER_TO_XAI = (
+    "Could not decrypt the provided encrypted_content. Ensure the value is the unmodified "
+    "encrypted_content from a previous response."
+)
+"""Source: NousResearch/hermes-agent#32617, read on 2026-11-30."""
 FOLLOWING = frozenset({"reasoning", "function_call", "custom_tool_call"})
+ANSWERED = frozenset({"function_call", "web_search_call"})
+"""The calls of one answer, which may stand between its reasoning and a later call."""
 
 
 def has_encrypted_content_of_its_own(request: ResponsesRequest) -> Complaint | None:
@@ -43,6 +51,8 @@ def _unreadable(request: ResponsesRequest, item: Mapping[str, Any], index: int) 
         is_good = request.issuer.verify(content, request.route, item_id) is ProofState.VALID
     if is_good:
         return None
+    if request.vendor == "xai":
+        return Complaint(message=OF_ANOTHER_TO_XAI)
     message = (
         f"The encrypted content for item {item_id} could not be verified. Reason: Encrypted "
         "content could not be decrypted or parsed."
@@ -110,7 +120,35 @@ def _is_it(request: ResponsesRequest, reasoning: Mapping[str, Any], needed: str)
     return request.issuer.verify(content, request.route, needed) is ProofState.VALID
 
 
+def keeps_what_deepseek_thought(request: ResponsesRequest) -> Complaint | None:
+    """While it thinks, DeepSeek wants its reasoning back, as text, beside the calls it led to.
+
+    Source: api-docs.deepseek.com/guides/responses_api (only ``content`` is read),
+    lidge-jun/opencodex#1594 and Wei-Shaw/sub2api#8706, read on 2026-11-30.
+    """
+    is_off = request.effort == "none" or not is_deepseek_thinking(request.route.model)
+    if request.vendor != "deepseek" or is_off:
+        return None
+    has_thought = False
+    for index, item in enumerate(request.items):
+        kind = request.kind(index)
+        if kind == "reasoning":
+            has_thought = has_thought or _has_text(item)
+        elif kind == "function_call" and not has_thought:
+            why = "The `reasoning_text` in the thinking mode must be passed back to the API."
+            return Complaint(message=why, code="invalid_request_error")
+        elif kind not in ANSWERED and item.get("role") != "assistant":
+            has_thought = False
+    return None
+
+
+def _has_text(reasoning: Mapping[str, Any]) -> bool:
+    parts = map(mapping, listed(reasoning.get("content")))
+    return any(part.get("type") == "reasoning_text" for part in parts)
+
+
 ENCRYPTED_RULES = (
+    keeps_what_deepseek_thought,
     has_encrypted_content_of_its_own,
     has_what_follows_reasoning,
     has_reasoning_before_what_follows,

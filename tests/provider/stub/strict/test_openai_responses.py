@@ -33,12 +33,18 @@ REASONING = {
 CALL = {"type": "function_call", "id": FC, "call_id": "call_1", "name": "ls", "arguments": "{}"}
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "a.py"}
 TOOL = {"type": "function", "name": "ls", "parameters": {"type": "object"}}
+PLAIN = {
+    "type": "reasoning",
+    "summary": [],
+    "content": [{"type": "reasoning_text", "text": "I look."}],
+}
 
 
 def looped(route: str = O3, **more: Any) -> Body:
     items = [{"role": "user", "content": "Look around."}, REASONING, CALL, OUTPUT]
     if route != O3:
-        items = [items[0], {**CALL, "id": "fc_1"}, OUTPUT]
+        thought = [PLAIN] if route == DEEPSEEK else []
+        items = [items[0], *thought, {**CALL, "id": "fc_1"}, OUTPUT]
     model = route.partition("/")[2]
     return deepcopy({"model": model, "store": False, "input": items, "tools": [TOOL], **more})
 
@@ -63,6 +69,10 @@ def top(**fields: Any) -> Change:
     return lambda body: body.update(fields)
 
 
+def tool(**fields: Any) -> Change:
+    return lambda body: body["tools"].append(fields)
+
+
 def both(*changes: Change) -> Change:
     return lambda body: [change(body) for change in changes]
 
@@ -83,8 +93,14 @@ def R(  # noqa: N802 - a row
 
 def plain(body: Body) -> None:
     """Put reasoning in plain text before the call, as DeepSeek issues it."""
-    text = {"type": "reasoning_text", "text": "I look."}
-    body["input"].insert(1, {"type": "reasoning", "summary": [], "content": [text]})
+    body["input"].insert(1, deepcopy(PLAIN))
+
+
+def encrypted(**fields: Any) -> Change:
+    """Put reasoning of Grok's own before the call, as Grok issues it."""
+    proof = ISSUER.issue(GROK, "rs_1")
+    item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": proof}
+    return lambda body: body["input"].insert(1, {**item, **fields})
 
 
 def twice(body: Body) -> None:
@@ -140,6 +156,15 @@ SETTINGS = [
       None, route=DEEPSEEK),
     R("a forced tool", top(tool_choice="required"), None),
     R("a tool's name in no form", lambda b: b["tools"][0].update(name="my.ls"), None, route=GROK),
+    *(R(f"a tool of type {kind}", tool(type=kind),
+        f"tools[1].type: unknown variant `{kind}`, expected one of `function`, `web_search`",
+        route=GROK, code=422) for kind in ("namespace", "custom", "apply_patch")),
+    *(R(f"a tool of type {kind}", tool(type=kind), None,
+        route=route) for route, kind in ((GROK, "web_search"), (GROK, "x_search"), (GROK, "mcp"),
+        (DEEPSEEK, "namespace"), (O3, "namespace"), (O3, "custom"), ("acme/gpt-5", "custom"))),
+    R("a search of the web outside", tool(type="web_search", external_web_access=True),
+      "Argument not supported: external_web_access", route=GROK, code=400),
+    R("a search of the web outside", tool(type="web_search", external_web_access=True), None),
     R("hardly any tokens", top(max_output_tokens=8), "Expected a value >= 16, but got 8",
       code="integer_below_min_value"),
     R("a tool without a name", lambda b: b["tools"][0].pop("name"), "'tools[0].name'"),
@@ -178,6 +203,11 @@ ITEMS = [
       code="string_above_max_length"),
     R("an empty call id", both(put(2, call_id=""), put(3, call_id="")), "empty string"),
     R("a name in no form", put(2, name="my.ls"), "does not match pattern"),
+    *(R(f"a {kind}", add(3, type=kind, call_id="call_2", input="x", output="x", name="patch"),
+        "did not match any variant of untagged enum ModelInput", route=GROK, code=422)
+      for kind in ("custom_tool_call", "custom_tool_call_output")),
+    R("a custom_tool_call", add(3, type="custom_tool_call", call_id="call_2", input="x",
+      name="patch"), None, route=BEDROCK),
 ]  # fmt: skip
 
 CALLS = [
@@ -186,16 +216,16 @@ CALLS = [
     R("the output before its call", lambda b: b["input"].insert(1, b["input"].pop(3)), NO_CALL),
     R("two outputs", add(4, **OUTPUT), NO_CALL),
     R("a message between call and output", add(3, role="user", content="Wait"), None),
-    R("a message between call and output", add(2, role="developer", content="Wait"),
+    R("a message between call and output", add(3, role="developer", content="Wait"),
       "No tool output found for tool call call_1", route=DEEPSEEK, code="invalid_request_error"),
-    R("reasoning between call and output", add(2, type="reasoning", summary=[], content=[]),
+    R("reasoning between call and output", add(3, type="reasoning", summary=[], content=[]),
       "No tool output found for tool call call_1", route=DEEPSEEK),
-    R("a message after the output", add(3, role="developer", content="Wait"), None, route=DEEPSEEK),
+    R("a message after the output", add(4, role="developer", content="Wait"), None, route=DEEPSEEK),
     R("two calls and then their outputs", twice, None, route=DEEPSEEK),
-    R("two calls and one output", both(twice, remove(4)), "tool call call_2", route=DEEPSEEK),
-    R("a message between two outputs", both(twice, add(4, role="user", content="Wait")),
+    R("two calls and one output", both(twice, remove(5)), "tool call call_2", route=DEEPSEEK),
+    R("a message between two outputs", both(twice, add(5, role="user", content="Wait")),
       "tool call call_2", route=DEEPSEEK),
-    R("no call", remove(1), "No tool call found for tool output with call_id call_1",
+    R("no call", remove(1, 2), "No tool call found for tool output with call_id call_1",
       route=DEEPSEEK),
     R("no output", remove(2), NO_OUTPUT, route=GROK),
     R("two calls of an id", both(add(4, **{**CALL, "id": "fc_2"}), add(5, **OUTPUT)), NO_CALL),
@@ -215,13 +245,32 @@ REASONED = [
     R("unknown and not encrypted", both(drop(1, "encrypted_content"), put(1, id="rs_1"),
       drop(2, "id"), top(store=True)), "Item with id 'rs_1' not found.", code=404),
     R("without an id", drop(1, "id"), None),
-    R("in plain text", plain, None, route=DEEPSEEK),
+    *(R("not passed back", change, "The `reasoning_text` in the thinking mode must be passed back",
+        route=DEEPSEEK) for change in (remove(1), put(1, content=None), put(1, content=[]),
+        put(1, content=None, summary=[{"type": "summary_text", "text": "I look."}]),
+        lambda b: b["input"].insert(0, b["input"].pop(1)),
+        both(add(4, **{**CALL, "call_id": "call_2"}), add(5, **{**OUTPUT, "call_id": "call_2"})))),
+    *(R("passed back", change, None, route=DEEPSEEK) for change in (
+        put(1, content=[{"type": "reasoning_text", "text": ""}]), put(1, encrypted_content=None),
+        add(2, role="assistant", content="I do."), twice)),
+    R("not passed back, of an answer without calls", both(remove(1, 2, 3),
+      add(1, role="assistant", content="Hi.")), None, route=DEEPSEEK),
+    R("not passed back, where it does not think", remove(1), None, route=DEEPSEEK,
+      reasoning={"effort": "none"}),
     R("in plain text", plain, None, route=GROK),
     R("in plain text", plain, "Missing required parameter: 'input[1].id'", route=GPT),
     R("reasoning last", lambda b: b["input"].append({"type": "reasoning", "summary": []}), None,
       route=BEDROCK),
+    R("encrypted by another", encrypted(encrypted_content="gAAAA"),
+      "Could not decrypt the provided encrypted_content.", route=GROK),
     R("encrypted by another", lambda b: b["input"].insert(
-        1, {**REASONING, "encrypted_content": "gAAAA"}), "could not be verified", route=GROK),
+        1, {**REASONING, "encrypted_content": "gAAAA"}), "could not be verified", route=BEDROCK),
+    R("its own", encrypted(), None, route=GROK),
+    R("its own, beside an empty list", encrypted(content=[]), None, route=GROK),
+    R("its own, beside null", encrypted(content=None), "Could not decode the compaction blob.",
+      route=GROK, code=400),
+    R("null beside none", encrypted(content=None, encrypted_content=None), None, route=GROK),
+    R("null beside another's", both(plain, put(1, content=None)), None, route=BEDROCK),
     R("reasoning last", remove(2, 3), FOLLOWING),
     R("reasoning before the user", add(2, role="user", content="Wait"), FOLLOWING),
     R("the call without its reasoning", remove(1), REQUIRED),

@@ -10,8 +10,13 @@ import pytest
 from sidestep.provider.conversation import Reasoning, Text, ToolCall, Usage
 from sidestep.provider.error import ProviderError
 from sidestep.provider.failure import FailureKind
+from sidestep.provider.json_value import listed
+from sidestep.provider.route import Route
 from sidestep.provider.stub.answer import ModelAnswer
 from sidestep.provider.stub.capture import load_capture
+from sidestep.provider.stub.scenario import Scenario
+from sidestep.provider.stub.script import script_of
+from sidestep.provider.stub.wire.base import StubRequest
 from sidestep.provider.stub.wire.openai_responses import ECHOED, TEXT, whole
 
 from ..stub_client import RESPONSES, ask, asked, client, decoded, events, playing, rendered
@@ -130,6 +135,52 @@ def test_every_event_is_named_after_its_type_and_numbered() -> None:
     assert names == [event["type"] for event in came]
     assert [event["sequence_number"] for event in came] == list(range(len(came)))
     assert came[-1]["type"] == "response.completed"
+
+
+OPEN = "deepseek/deepseek-v4-pro"
+SHOWN = [{"type": "reasoning_text", "text": "Hm."}]
+EMPTY = [{"type": "reasoning_text", "text": ""}]
+
+
+def thought_on(route: str, reasoning: str, body: Mapping[str, object]) -> list[Any]:
+    """Return the items of reasoning beside a call, in a response to *body* on *route*."""
+    request = StubRequest(route=Route(route), dialect="openai-responses", body=body)
+    calls = (ToolCall("call_1", "ls", {}),)
+    output = whole(ModelAnswer(reasoning=reasoning, tool_calls=calls), request)
+    return [each for each in listed(output["output"]) if each["type"] == "reasoning"]
+
+
+THOUGHTS = [
+    pytest.param(OPEN, "Hm.", {}, [SHOWN], id="DeepSeek"),
+    pytest.param(OPEN, "", {}, [EMPTY], id="DeepSeek, which always thinks"),
+    pytest.param(OPEN, "", {"reasoning": {"effort": "none"}}, [], id="DeepSeek, told not to"),
+    pytest.param("deepseek/deepseek-chat", "", {}, [], id="a DeepSeek that does not think"),
+    pytest.param("xai/grok-4", "Hm.", {}, [None], id="xAI"),
+    pytest.param("xai/grok-4", "", {}, [], id="xAI, without thinking"),
+]
+
+
+@pytest.mark.parametrize(("route", "reasoning", "body", "shown"), THOUGHTS)
+def test_deepseek_shows_its_reasoning_and_proves_nothing(
+    route: str, reasoning: str, body: Mapping[str, object], shown: list[object]
+) -> None:
+    """Source: api-docs.deepseek.com/guides/responses_api, read on 2026-11-30."""
+    thoughts = thought_on(route, reasoning, body)
+
+    assert [each.get("content") for each in thoughts] == shown
+    assert all(("content" in each) != ("encrypted_content" in each) for each in thoughts)
+
+
+def test_the_reasoning_of_deepseek_is_read_back_from_its_events() -> None:
+    played = Scenario.parse({"answers": {OPEN: {**ANSWER, "text": ""}}})
+    answer = played.answer(Route(OPEN), 1)
+    assert answer is not None
+    first = StubRequest(route=Route(OPEN), dialect="openai-responses")
+
+    read = decoded(b"".join(script_of(answer, first).pieces), RESPONSES)
+
+    item_id = first.item_id("rs", 0)
+    assert read.parts[0] == Reasoning("I think so.", item_id=item_id, field_name="content")
 
 
 def test_thinking_and_text_come_in_parts_of_their_items() -> None:
