@@ -89,7 +89,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.THINK_BY_BUDGET, r"adaptive thinking is not supported|not support adaptive thinking"),
     (_C.THINKING_OFF, r"does not support (?:extended )?thinking"),
     (_C.SIGN_CALLS, r"is missing a `?thought_signature"),
-    (_C.ADD_REASONING, r"(?:reasoning_content|\.thinking)`? in the thinking mode must be passed"),
+    (_C.ADD_REASONING, r"(?:reasoning_\w{1,20}|\.thinking)`? in the thinking mode must be"),
     (_C.ADD_REASONING, r"Missing `reasoning_content` field"),
     (_C.ADD_REASONING, r"reasoning_content is missing"),
     (_C.DROP_REASONING_TEXT, r"reasoning_content`? is not (?:supported|allowed|permitted)"),

@@ -54,7 +54,8 @@ def _overrides(target: Target, cure: Cure) -> Mapping[str, Any]:
 
 
 def _with_reasoning(target: Target) -> Mapping[str, Any]:
-    if target.is_chained or target.wire in {"gemini", "openai-responses"}:
+    needs_proof = target.wire == "gemini" or target.reasoning_form == "encrypted"
+    if target.is_chained or needs_proof:
         return _NONE  # reasoning with a proof cannot be made up
     # Each request is repaired once. Some take an empty text, and all take a sentence.
     return {"missing_reasoning": PLACEHOLDER, "reasons_before_calls": False}

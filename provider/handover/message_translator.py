@@ -238,7 +238,8 @@ class MessageTranslator:
         is_due = first is not None or not target.reasons_before_calls
         if is_due and not any(isinstance(part, Reasoning) for part in parts):
             self._note("made", "reasoning", "it must not be missing here")
-            parts.insert(0, Reasoning(target.missing_reasoning))
+            field_name = "content" if target.wire == "openai-responses" else None
+            parts.insert(0, Reasoning(target.missing_reasoning, field_name=field_name))
         return parts
 
     def _drop_trailing_reasoning(self, parts: list[Part]) -> list[Part]:

@@ -98,8 +98,10 @@ def _responses(target: Target) -> Target:
     model = target.route.model
     is_openai = target.vendor == "openai" or is_made_by_openai(model)
     is_reasoning = reasons_as_openai(model) if is_openai else not refuses_effort(model)
+    wants_thinking = target.vendor == "deepseek" and thinks_as_deepseek(model)
     return replace(
         target,
+        missing_reasoning=PLACEHOLDER if wants_thinking else None,
         reasoning_form="encrypted" if is_openai else "as issued",
         ids=LONG_IDS if target.vendor == "openai" else GATEWAY_IDS,
         takes_images=sees("openai", target.route.model.lower()),

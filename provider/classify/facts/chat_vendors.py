@@ -11,7 +11,15 @@ from ..time_text import WAIT
 from .openai import TOO_LARGE, WAITS
 
 # In a request, only messages of the history have this field.
-REASONING = r"[^\n]{0,200}?\breasoning_content\b"
+REASONING = (
+    r"[^\n]{0,200}?\breasoning_content\b|"
+    r"(?:The )?`?[\w.\[\]]{1,60}`? in the thinking mode must be passed back"
+)
+"""What DeepSeek and Kimi say of reasoning that does not come back.
+
+DeepSeek names the field as each of its wires does: ``reasoning_content``, ``content[].thinking``
+and, on Responses, ``reasoning_text`` (lidge-jun/opencodex#1594, read on 2026-11-30).
+"""
 
 # Source: console.groq.com/docs/errors and /rate-limits, and traffic recorded by pydantic-ai
 # (tests/models/cassettes/test_groq), read on 2026-11-29; captures groq_*.
@@ -123,7 +131,6 @@ DEEPSEEK = FactTable(
     history=facts(
         K.HISTORY_REJECTED,
         REASONING,
-        r"(?:The )?`?content\[\]\.thinking`? in the thinking mode",
         r"An assistant message with 'tool_calls' must be followed by tool messages",
         r"Messages with role 'tool' must be a response to",
         r"Invalid assistant message: content or tool_calls must be set",
@@ -159,7 +166,6 @@ MOONSHOT = FactTable(
         r"(?:Invalid request: )?tool_call_id\s+is not found",
         r"(?:Invalid request: )?(?:an assistant message|the message at position \d{1,6}) with "
         r"(?:'tool_calls' must be followed|role 'assistant' must not be empty)",
-        r"(?:The )?`?content\[\]\.thinking`? in the thinking mode must be passed back",
         status="400 none",
     ),
     filter=(fact(K.CONTENT_FILTER, type="content_filter"),),

@@ -118,6 +118,7 @@ TEXTS = [
         "The `reasoning_content` in the thinking mode must be passed back to the API.",
     ),
     (C.ADD_REASONING, "The `content[].thinking` in the thinking mode must be passed back."),
+    (C.ADD_REASONING, "The `reasoning_text` in the thinking mode must be passed back to the API."),
     (
         C.ADD_REASONING,
         "Missing `reasoning_content` field in the assistant message at message index 3.",

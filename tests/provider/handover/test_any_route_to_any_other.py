@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from sidestep.provider.catalog.catalog import catalog
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.catalog.settings import provider_settings
 from sidestep.provider.client.client import Client
 from sidestep.provider.conversation import (
@@ -61,6 +62,8 @@ ROUTES = tuple(
 WIRES = tuple(map(Route, ("anthropic/claude-sonnet-5", "openai/gpt-5.1", "gemini/gemini-3-pro",
                           "openai-chat/gpt-5.1")))  # fmt: skip
 """One route for each."""
+ON_RESPONSES = (Route("xai/grok-4"), Route("deepseek/deepseek-v4-pro"), Route("azure/gpt-5.1"))
+"""Routes of others than OpenAI on the wire of Responses, each with rules of its own."""
 STEPS = 7
 SHOWN = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # noqa: E501
 
@@ -83,15 +86,20 @@ TOOLS = tuple(
 
 
 @asynccontextmanager
-async def strict_stub(*more: Route) -> AsyncIterator[tuple[Stub, Client]]:
-    """Start a stub that answers for `ROUTES` and *more*, and a client for it."""
-    scenario = Scenario.parse({"answers": dict.fromkeys((*ROUTES, *more), ANSWERS)})
+async def strict_stub(
+    *more: Route, on_responses: tuple[Route, ...] = ()
+) -> AsyncIterator[tuple[Stub, Client]]:
+    """Start a stub that answers for `ROUTES` and more, and a client for it."""
+    routes = (*ROUTES, *more, *on_responses)
+    scenario = Scenario.parse({"answers": dict.fromkeys(routes, ANSWERS)})
     async with (
         Stub(scenario, strict=True) as stub,
         httpx.AsyncClient(timeout=None, trust_env=False) as http,  # noqa: S113
     ):
-        settings = provider_settings(stub.providers(), where="stub")
-        yield stub, Client(http=http, providers=catalog(settings), environ={})
+        providers = {**catalog(provider_settings(stub.providers(), where="stub"))}
+        for name in {route.provider for route in on_responses}:
+            providers[name] = Provider(name, "openai-responses", f"{stub.url}/{name}/v1", None)
+        yield stub, Client(http=http, providers=providers, environ={})
 
 
 def begun() -> Conversation:
@@ -188,6 +196,15 @@ async def test_a_conversation_moves_to_any_other_route_and_back(
         for place, second in enumerate(ROUTES, start=ROUTES.index(first)):
             if second in seconds:
                 await move(stub, client, first, second, 1 + place % (STEPS - 2))
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("second", ON_RESPONSES)
+async def test_a_conversation_moves_to_responses_of_another_vendor_and_back(second: Route) -> None:
+    async with strict_stub(on_responses=ON_RESPONSES) as (stub, client):
+        for at in range(1, STEPS - 1):
+            await move(stub, client, WIRES[at % len(WIRES)], second, at)
+            await move(stub, client, second, WIRES[at % len(WIRES)], at)
 
 
 def test_the_sample_moves_to_every_route_from_some_other() -> None:

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from sidestep import Route
+from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Conversation, Message, Part, Reasoning, Text, ToolCall
 from sidestep.provider.cure import Change, Cure
 from sidestep.provider.handover.cured_target import cured
 from sidestep.provider.handover.handover import hand_over
 from sidestep.provider.handover.target import PLACEHOLDER, PLACEHOLDER_SIGNATURE
+from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.handover.tool_id import MISTRAL_IDS
 
 from ..conversations import target
@@ -144,6 +146,17 @@ def test_a_cure_changes_what_a_target_is_taken_for(
     assert after == target(route, **changes)
     assert (after != before) is bool(changes)
     assert cured(after, [cure]) == after
+
+
+@pytest.mark.parametrize(("name", "is_made"), [("azure/gpt-5.1", False), ("relay/some", True)])
+def test_reasoning_is_made_up_on_responses_where_it_needs_no_proof(
+    name: str, *, is_made: bool
+) -> None:
+    provider = Provider(Route(name).provider, "openai-responses", "https://example.com", None)
+
+    after = cured(target_of(provider, Route(name)), [Cure(C.ADD_REASONING)])
+
+    assert after.missing_reasoning == (PLACEHOLDER if is_made else None)
 
 
 def test_cures_add_up() -> None:

@@ -17,6 +17,7 @@ from sidestep.provider.conversation import (
     ToolCall,
 )
 from sidestep.provider.handover.handover import FILLER_USER_TEXT, hand_over
+from sidestep.provider.handover.target import PLACEHOLDER
 from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.handover.tool_result import NO_IMAGE
 
@@ -322,6 +323,19 @@ def test_no_id_of_an_item_is_dropped_for_reasoning_that_never_was(
     assert notes == ([] if why is None else [f"dropped ids of items of messages[1]: {why}"])
     kept = [part.item_id for part in handover.messages[1].parts if isinstance(part, Text)]
     assert kept == [None if why else "msg_1"]
+
+
+def test_what_deepseek_wants_back_on_responses_is_made_up_in_the_field_that_it_reads() -> None:
+    provider = Provider("deepseek", "openai-responses", "https://example.com", None)
+    history = [user("Hi."), answer(CALLS, route=CLAUDE), answer(SAYS, route=CLAUDE)]
+
+    handover = hand_over(
+        Conversation(history), target_of(provider, Route("deepseek/deepseek-v4-pro"))
+    )
+
+    thoughts = [message.parts[0] for message in handover.messages[1:]]
+    assert thoughts[0] == Reasoning(PLACEHOLDER, field_name="content")
+    assert not any(isinstance(part, Reasoning) for part in thoughts[1:])
 
 
 @pytest.mark.parametrize("route", ["zai/glm-4.6", CLAUDE, GPT, GEMINI, DEEPSEEK])

@@ -167,6 +167,21 @@ FACTS = [
         {"takes_images": False},
         id="Responses, no pictures",
     ),
+    *(
+        pytest.param(
+            vendor,
+            "openai-responses",
+            model,
+            {"missing_reasoning": missing, "reasons_before_calls": True},
+            id=f"Responses of {vendor}, {model}",
+        )
+        for vendor, model, missing in (
+            ("deepseek", "deepseek-v4-pro", PLACEHOLDER),
+            ("deepseek", "deepseek-chat", None),
+            ("azure", "deepseek-v4-pro", None),
+            ("xai", "grok-4", None),
+        )
+    ),
     pytest.param(
         "gemini",
         "gemini",

@@ -92,6 +92,11 @@ ROWS = [
     Row("DeepSeek, its other wire", "deepseek", 400, claude(
         "The `content[].thinking` in the thinking mode must be passed back to the API."),
         K.HISTORY_REJECTED, wire="anthropic"),
+    *(Row(f"{vendor}, its third wire", vendor, 400, chat(
+        "The `reasoning_text` in the thinking mode must be passed back to the API.", BAD, BAD),
+        K.HISTORY_REJECTED, wire="openai-responses") for vendor in ("deepseek", "acme")),
+    Row("DeepSeek, on thinking", "deepseek", 400, chat(
+        "The `budget` in the thinking mode must be an integer.", BAD), K.BAD_REQUEST),
     Row("DeepSeek, busy", "deepseek", 429, chat("x"), K.RATE_LIMIT),
     Row("Moonshot, overloaded", "moonshot", 429, chat(
         "The engine is currently overloaded, please try again later", "engine_overloaded_error"),
