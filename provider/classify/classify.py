@@ -302,15 +302,22 @@ def _said(kind: FailureKind, status: int | None, readings: Sequence[Reading]) ->
     is_length = status is None or status in _LENGTH_STATUSES or status >= 500
     if not is_length or kind not in _VAGUE:
         return ""
-    from .overflow_wording import is_overflow, room_of  # few failures are as vague
+    from .overflow_wording import room_of  # few failures are as vague
 
     for report, tables in readings:
         room = room_of(report.message)
         if room is not None and not room.is_enough:
             return "no room"
-        if any(table.is_of_unknown for table in tables) and is_overflow(report.message):
+        if any(table.is_of_unknown for table in tables) and _is_overflow(report):
             return "too long"
     return ""
+
+
+def _is_overflow(report: Report) -> bool:
+    """True if the words of *report*, of a server that nobody knows, mean an overflow."""
+    from .overflow_wording import is_overflow, is_overflow_code
+
+    return is_overflow(report.message) or any(map(is_overflow_code, report.words.get("any", ())))
 
 
 def _should_retry(headers: Mapping[str, str]) -> bool | None:

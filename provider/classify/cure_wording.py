@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..cure import Change, Cure
+from .answer_limit import answer_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -153,25 +154,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     ),
     (_C.LIMIT_EFFORT, r"not support effort[^\n]{0,60}levels(?: are)?: (?P<detail>[^\n]{1,120})"),
     (_C.LIMIT_EFFORT, r"[Uu]se effort .?(?P<detail>\w{1,10}).? or below"),
-    # Parameters. The longest answer comes first, because it has other cures than leaving it out.
-    (_C.LIMIT_TOKENS, r"max_tokens: \d{1,12} > (?P<detail>\d{1,12}), which is the maximum allowed"),
-    (_C.LIMIT_TOKENS, r"supports at most (?P<detail>\d{1,12}) completion tokens"),
-    (_C.LIMIT_TOKENS, r"valid range of max_tokens is \[\d{1,3}, ?(?P<detail>\d{1,12})\]"),
-    (
-        _C.LIMIT_TOKENS,
-        r"max_(?:completion_)?tokens`? must be less than or equal to `?(?P<detail>\d{1,12})",
-    ),
-    # Bedrock: RooCodeInc/Roo-Code#248, charmbracelet/crush#946.
-    (
-        _C.LIMIT_TOKENS,
-        r"maximum tokens you requested exceeds? the model limit of (?P<detail>\d{1,12})",
-    ),
-    (
-        _C.LIMIT_TOKENS,
-        r"max_\w{0,20}tokens\b[^\n]{0,80}?\b(?:at most|less than or equal to|<=|≤|no more than"
-        r"|no greater than|maximum(?: value)?(?: of| is|:)?|limit (?:of|is)|not exceed"
-        r"|range (?:of|is)? ?\[\d{1,3},) ?(?P<detail>\d{1,12})",
-    ),
+    # Parameters. `answer_limit` reads the longest answer, which is not left out.
     (
         _C.RENAME_LIMIT,
         r"Unsupported parameter: 'max_\w{1,30}' is not supported[^\n]{0,40} "
@@ -210,6 +193,9 @@ _SHORTENED = frozenset(
 )
 """Fields whose text can be shortened; an id or a name would no longer be the same."""
 
+_KINDS_OF_TEXT = frozenset({"arguments", "description", "output"})
+"""Fields of one kind, with a limit of their own; the others are texts of any kind."""
+
 _READ = 1_000
 """Characters of a message that are searched."""
 
@@ -232,6 +218,10 @@ def _cures(report: Report) -> Iterator[Cure]:
     """Return the changes that *report* asks for, the most specific first."""
     for name in ("error_code", "code", "reason"):
         yield from (Cure(_BY_CODE[w]) for w in report.words.get(name, ()) if w in _BY_CODE)
+    named = report.word("param")
+    longest = answer_limit(f"{named}: {report.message}" if named else report.message)
+    if longest is not None:
+        yield Cure(_C.LIMIT_TOKENS, str(longest))
     for change, pattern in _BY_TEXT:
         found = re.search(pattern, report.message[:_READ])
         if found is not None:
@@ -261,7 +251,7 @@ def _shortening(limit: str, report: Report) -> Iterator[Cure]:
     names = re.split(r"[.\[\]]+", path[0] if path is not None else "")
     field = next((name for name in reversed(names) if re.fullmatch(r"[a-z_]+", name)), "")
     if not field or field in _SHORTENED or "getMaxStringLength" in where:
-        part = "description " if field == "description" else ""
+        part = f"{field} " if field in _KINDS_OF_TEXT else ""
         yield Cure(Change.SHORTEN, f"{part}{limit}")
 
 

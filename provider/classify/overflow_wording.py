@@ -17,12 +17,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .overflow_in_chinese import in_chinese, is_overflow_in_chinese
+
 _READ = 1_000  # characters of a message that are read
 
 _SUBJECT = re.compile(
-    r"\b(?:context|prompts?|inputs?|messages|conversation)(?![\w-]*[\[=])\b"
+    r"\b(?:context|prompts?|inputs?|messages|conversation|history)(?:_\w{1,20})?(?![\w-]*[\[=])\b"
     r"(?! (?:should|must be|validation|error|value|param|schema|type|is not))",
     re.IGNORECASE,
+)
+# A sentence about one of these means the prompt only if it counts tokens.
+_WEAK_SUBJECT = re.compile(
+    r"\b(?:message|request|text|sequence|query|question|tokens)\b", re.IGNORECASE
 )
 _LIMIT_WORD = (
     r"max\w*|limit\w*|n_ctx|context[ _-](?:length|window|size|limit)|window|capacity|allow\w*"
@@ -32,15 +38,22 @@ _LIMIT_WORD = (
 _LIMIT = re.compile(rf"\b(?:{_LIMIT_WORD})\b|<=|≤", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"\bexceed\w*|\btoo (?:long|large|big|many)\b|\b(?:long|larg|great|bigg)er than\b"
-    r"|\bmore than\b|\boverfl\w+|\b(?:not|n't|cannot) fit\b"
+    r"|\bmore than\b|\boverfl\w+|(?:\bnot|n't|\bcannot) fit\b"
     r"|\bbeyond\b|\bsurpass\w*|\bover the\b",
     re.IGNORECASE,
 )
 _NOT_ENOUGH = re.compile(
-    r"\b(?:context|window)\b[^.\n]{0,40}\btoo small\b|\bout of context\b", re.IGNORECASE
+    r"\b(?:context|window)\b[^.\n]{0,40}\b(?:too small|reached|hit|full|exhausted|overflow\w*)\b"
+    r"|\b(?:out|end) of context\b|(?:\bnot|n't|\bcannot) fit\b[^.\n]{0,20}\bcontext\b"
+    # The prompt is called too long, and no limit is named.
+    r"|\b(?:context|prompt|input|conversation|messages|history)(?: (?:tokens?|text|length|size"
+    r"|prompt|data|list|array|is|are|was|has|become|got|way|far|much)){0,4},?"
+    r" too (?:long|large|big)\b",
+    re.IGNORECASE,
 )
 _NEED_NOUN = re.compile(
-    r"\b(?:prompts?|inputs?|messages|conversation|request|tokens)\b", re.IGNORECASE
+    r"\b(?:(?:prompts?|inputs?)(?:_\w{1,20})?|messages|conversation|request|tokens)\b",
+    re.IGNORECASE,
 )
 _ROLES = re.compile(
     rf"(?P<limit>\b(?:{_LIMIT_WORD})\b|<=|≤|(?<![-=])>(?!=))"
@@ -49,8 +62,17 @@ _ROLES = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
-    r"(?<![\w.#-])\d{1,3}(?:[,_ ]\d{3})+(?![\w.-]*\d)|(?<![\w.#-])\d{1,12}(?!\w|\.\d)"
+    r"(?<![\w.#-])\d{1,3}(?:[,_ ]\d{3})+(?![\w.-]*\d)"
+    r"|(?<![\w.#-])\d{1,12}(?=\.0\b)|(?<![\w.#-])\d{1,12}(?!\w|\.\d)"
 )
+_MORE = re.compile(r"\b(?P<need>\d{3,12})(?: tokens)? ?[>/] ?(?P<limit>\d{3,12})\b(?![/.]\d)")
+"""Two numbers and no words between them, as in ``9000 > 8192`` or ``9000/8192``."""
+_COMPARED = re.compile(
+    r"\b(?:exceed\w*|(?:long|great|larg|bigg|high)er than|more than|beyond|above)"
+    r"(?: (?:the|a|of|limit)){0,2} ?\(?\Z",
+    re.IGNORECASE,
+)
+"""Words right before a number that make it the limit."""
 
 _BOUND = re.compile(
     r"[ -](?:tokens? )?(?:(?:were|was|are|is) )?"
@@ -70,7 +92,11 @@ _NOT_LENGTH = re.compile(
     r"|too many requests|throttl|\bquota|\bcredits?\b|\bbalance\b|\bbilling\b|\bbudget\b|\bpayment"
     r"|usage[- ]limits?|\b(?:daily|weekly|monthly|hourly)\b|subscription|\bplan\b|concurren"
     r"|\bspend|deadline|time[d ]?-?outs?\b|\bretries\b|\brecursion\b|\bmemory\b|\bqueue"
-    r"|\bbatch|\bdepth\b|\bnest(?:ed|ing)\b",
+    r"|\bbatch|\bdepth\b|\bnest(?:ed|ing)\b|\btier\b|\btrial\b|\baccount|\bsafety|\bpolic(?:y|ies)"
+    r"|\bviolat|\btoxic|\bmoderat|\battempts\b|\bin[- ]flight|\bpending\b|\bat capacity"
+    r"|\bworkers?\b|\bduration\b|\bseconds\b"
+    r"|\bwall clock|\bcach(?:e|ed) (?:contexts?|limit|breakpoints?)"
+    r"|\bprompt cach|\bcancel\w*|\bbuffer\b|\bupload",
     re.IGNORECASE,
 )
 # Nor one about a part or a parameter of the request, unless tokens or the context are counted.
@@ -81,7 +107,28 @@ _OF_A_PART = re.compile(
     r"|\bstring\b|\bproperties\b|\bitems?\b|\barray\b|\bembedding",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(r"\btokens?\b|\bcontext\b|\bn_ctx\b", re.IGNORECASE)
+_COUNTED = re.compile(
+    r"\btokens?\b|\bcontext\b|\bn_ctx\b|\b(?:prompt|sequence) length\b", re.IGNORECASE
+)
+_PART_EXCEEDS = re.compile(
+    r"\b(?:image|picture|file|audio|video|description|name|url|header|document|pdf)s?"
+    r"(?: (?:size|length|input|data|tokens?|count)){0,2} (?:exceed\w*|is|are|was|has|too)\b",
+    re.IGNORECASE,
+)
+"""A part is too long by itself, whatever its size is counted in."""
+_ANSWER = re.compile(
+    r"\b(?:output|completion|generat\w*|max(?:imum)?[ _]?\w*tokens|max\w*Tokens)\b", re.IGNORECASE
+)
+# What is quoted can be anything, such as the output of a tool that failed.
+_QUOTES = re.compile(
+    r"\b(?:pars(?:e|ing)|json|unexpected|returned|decod\w+|deserializ\w+|unterminated|template"
+    r"|validation error|input_value)\b",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(
+    r"\"[^\"\n]* [^\"\n]*(?:\"|\Z)|(?<!\w)'[^'\n]* [^'\n]*(?:'(?!\w)|\Z)|\{[^\n]*\Z"
+    r"|\binput_value=[^\n]*"
+)
 # Nor one about the longest answer alone.
 _OF_ANSWER = re.compile(
     r"[^\n.]{0,40}?\b(?:max_?\w*_?tokens|max_new_tokens|maxOutputTokens)\b[`'\"]?"
@@ -98,17 +145,67 @@ def is_overflow(message: str) -> bool:
     >>> is_overflow("context deadline exceeded")
     False
     """
-    text = message[:_READ]
-    if _SUBJECT.search(text) is None or _LIMIT.search(text) is None:
-        return False
-    if _NOT_LENGTH.search(text) or _OF_ANSWER.match(text):
+    text = _unquoted(message[:_READ])
+    if in_chinese(text):
+        return is_overflow_in_chinese(text)
+    if " " not in text.strip():
+        return is_overflow_code(text)
+    if _NOT_LENGTH.search(text) or _OF_ANSWER.match(text) or _PART_EXCEEDS.search(text):
         return False
     if _OF_A_PART.search(text) and not _COUNTED.search(text):
         return False
-    needed, limits = _numbers(_STATUS.sub(" ", text))
+    needed, limits = _pair(_STATUS.sub(" ", text))
+    if _SUBJECT.search(text) is None and not _counts_tokens(text):
+        return False
     if needed and limits:
         return max(needed) > max(limits)
-    return _TOO_LONG.search(text) is not None or _NOT_ENOUGH.search(text) is not None
+    if _NOT_ENOUGH.search(text) is not None:
+        return True
+    return _LIMIT.search(text) is not None and _TOO_LONG.search(text) is not None
+
+
+_CODE = re.compile(
+    r"\b(?:context|prompt|inputs?|conversation|content length)\b.*"
+    r"\b(?:exceed\w*|too (?:long|large|big)|overflow\w*|(?:over|above) (?:limit|max\w*)"
+    r"|limit reached)\b"
+    r"|\bexceed\w* .*\bcontext\b|\btoo (?:many|long|large) .*\b(?:prompt|input|context)\b"
+)
+
+
+def is_overflow_code(word: str) -> bool:
+    """True if *word*, a type or code of a server that nobody knows, means the same.
+
+    >>> is_overflow_code("ContextWindowExceeded"), is_overflow_code("prompt_too_long")
+    (True, True)
+    >>> is_overflow_code("input_image_too_large")
+    False
+    """
+    spaced = re.sub(r"[_\W]+|(?<=[a-z])(?=[A-Z])", " ", word[:80]).lower()
+    is_of_more = _NOT_LENGTH.search(spaced) or _OF_A_PART.search(spaced)
+    return not is_of_more and _CODE.search(spaced) is not None
+
+
+def _unquoted(text: str) -> str:
+    """Return *text* without what it quotes, if it is about something that could not be read."""
+    return _QUOTED.sub(" ", text) if _QUOTES.search(text) else text
+
+
+def _counts_tokens(text: str) -> bool:
+    """True if *text* compares tokens that can only be those of the prompt."""
+    is_of_more = _ANSWER.search(text) or _OF_A_PART.search(text)
+    return (
+        not is_of_more
+        and re.search(r"\btokens?\b", text, re.IGNORECASE) is not None
+        and _WEAK_SUBJECT.search(text) is not None
+    )
+
+
+def _pair(text: str) -> tuple[list[int], list[int]]:
+    """Return the needed numbers of *text*, and those that are a limit."""
+    found = _MORE.search(text)
+    if found is not None:
+        return [int(found["need"])], [int(found["limit"])]
+    return _numbers(text)
 
 
 def _numbers(text: str) -> tuple[list[int], list[int]]:
@@ -123,7 +220,10 @@ def _numbers(text: str) -> tuple[list[int], list[int]]:
     gaps = [text[end:start] for end, start in zip(ends, starts, strict=True)]
     values = [int(re.sub(r"\D", "", number[0])) for number in found]
     pairs = list(itertools.pairwise(gaps))
-    before = [_bound(after) or _role(words) or _first_role(after) for words, after in pairs]
+    before = [
+        _bound(after) or _compared(words) or _role(words) or _first_role(after)
+        for words, after in pairs
+    ]
     if not {"need", "limit"}.issubset(before):
         before = [_bound(after) or _first_role(after) for _, after in pairs]
     roles = list(zip(before, values, strict=True))
@@ -136,6 +236,11 @@ def _bound(words: str) -> str | None:
     """Return what a number is called by the word right after it, as in "9000 requested"."""
     found = _BOUND.match(words)
     return None if found is None else found.lastgroup
+
+
+def _compared(words: str) -> str | None:
+    """Return ``limit`` if *words* end in "exceeds" or the like, right before a number."""
+    return "limit" if _COMPARED.search(words) else None
 
 
 def _first_role(words: str) -> str | None:

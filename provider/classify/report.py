@@ -6,6 +6,7 @@ body into ``message``. Such an inner body becomes a report of its own.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,11 @@ _EMBEDDED = 65_536  # characters of a string that are read as a body
 _WRAPPING = (
     r"(?:[\w.]{1,60}(?:Error|Exception)[ :-]{1,4}|Error code: \d{3} - |got status: [\w ]{1,60}\. "
     r"|\[?\d{3}\]?:? |b['\"]|\s){0,6}(?=[{\[])"
+)
+# Or in their own words, if the body is plainly an error, and they are not about the request.
+_LOOSE_WRAPPING = (
+    r"(?![^{]{0,120}\b(?:tool|arguments?|results?|content|input|param\w*|pars\w+|json|schema)\b)"
+    r"[^{\n]{1,120}[:\s-](?=\{\s*[\"']error[\"'])"
 )
 _BOM = b"\xef\xbb\xbf"
 _KEYS = frozenset({"error", "errors", "type", "code", "message", "status", "detail", "base_resp"})
@@ -118,7 +124,8 @@ def find_error(value: object) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the outermost object of *value*, and the object in it that describes the error."""
     items = [mapping(item) for item in value] if isinstance(value, list) else [mapping(value)]
     top = next((item for item in items if item.get("error")), items[0] if items else {})
-    owners = [owner for owner in (mapping(top.get("response")), top) if owner]
+    inside = (mapping(top.get("response")), top, mapping(top.get("data")))
+    owners = [owner for owner in inside if owner]
     error = next((owner for owner in owners if _tells(owner.get("error"))), (owners or [top])[0])
     if not error.get("error") and isinstance(top.get("errors"), list):
         error = mapping(next(iter(top["errors"]), None))
@@ -146,8 +153,11 @@ def _read(value: object, form: str, headers: Mapping[str, str]) -> Report:
     top, error = find_error(value)
     base = mapping(top.get("base_resp"))
     texts = (
-        error.get("message"), error.get("msg"), error.get("detail"), error.get("error"),
-        base.get("status_msg"), top.get("message"), top.get("detail"),
+        error.get("message"), error.get("msg"), error.get("detail"), error.get("error_description"),
+        error.get("error"), base.get("status_msg"), top.get("message"), top.get("detail"),
+        # Baidu and WeChat; AWS, SageMaker among it; Apigee.
+        top.get("error_msg"), top.get("errmsg"), top.get("Message"), top.get("error_message"),
+        mapping(top.get("fault")).get("faultstring"),
     )  # fmt: skip
     return Report(
         message=next((text for text in map(_message_text, texts) if text), ""),
@@ -168,7 +178,12 @@ def _words(
             *(owner.get("type") for owner in (error, top) if _is_specific(owner.get("type"))),
             _aws_exception(error, headers),
         ],
-        "code": [error.get("code"), base.get("status_code"), innermost.get("code")],
+        "code": [
+            error.get("code"),
+            error.get("error_code"),
+            base.get("status_code"),
+            innermost.get("code"),
+        ],
         "param": [error.get("param")],
         "error_code": [mapping(error.get("details")).get("error_code")],
     }
@@ -254,7 +269,7 @@ def _inner_bodies(value: object) -> Iterator[object]:
     if mapping(raw):
         yield raw
     for text in (raw, error.get("message"), error.get("error"), top.get("detail"), value):
-        if isinstance(text, str) and (wrapped := re.match(_WRAPPING, text)):
+        if isinstance(text, str) and (wrapped := _wrapping(text)):
             body = _first_object(text, wrapped.end())
             if body is not None:
                 yield body
@@ -265,12 +280,20 @@ def _inner_bodies(value: object) -> Iterator[object]:
         yield {"type": code, "code": code}
 
 
+def _wrapping(text: str) -> re.Match[str] | None:
+    """Return what stands before a body in *text*; None: there is no body."""
+    return re.match(_LOOSE_WRAPPING, text, re.IGNORECASE) or re.match(_WRAPPING, text)
+
+
 def _first_object(text: str, start: int = 0) -> object:
     """Return the object that begins at *start*, or in an array there; None: it is no error body."""
-    start = text.find("{", start, start + 80)
+    start = max(text.find("{", start, start + 80), 0)
     try:
-        value, _ = json.JSONDecoder().raw_decode(text[:_EMBEDDED], max(start, 0))
-    except (ValueError, RecursionError):
+        if text.startswith("{'", start):  # as OpenAI's SDK for Python prints it
+            value = ast.literal_eval(text[start : text.rindex("}", start, _EMBEDDED) + 1])
+        else:
+            value, _ = json.JSONDecoder().raw_decode(text[:_EMBEDDED], start)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
     return value if _KEYS.intersection(mapping(value)) else None
 

@@ -214,7 +214,7 @@ class MessageTranslator:
 
     def _input(self, call: ToolCall, index: int) -> dict[str, Any]:
         """Return the arguments of *call*, shortened if the target takes none as long."""
-        longest = self._target.longest_text
+        longest = self._target.longest_arguments or self._target.longest_text
         if longest is None:
             return call.input
         made = shortened_input(call.input, longest)

@@ -63,6 +63,8 @@ class Target:
         takes_images: The user can send pictures.
         refused_images: The images that the API refused; see `image_digest`.
         longest_text: Bytes of the longest text, output or arguments; None: unknown.
+        longest_arguments: Bytes of the longest arguments of a call; None: as of a text.
+        longest_output: Bytes of the longest text in a result; None: as of a text.
         longest_description: Bytes of the longest description of a tool; None: unknown.
         images_in_results: The result of a tool can hold pictures; otherwise they follow in a user
             message.
@@ -110,6 +112,8 @@ class Target:
     takes_images: bool = True
     refused_images: frozenset[str] = frozenset()
     longest_text: int | None = None
+    longest_arguments: int | None = None
+    longest_output: int | None = None
     longest_description: int | None = None
     images_in_results: bool = False
     images_in_errors: bool = False

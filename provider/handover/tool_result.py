@@ -83,7 +83,7 @@ def result_of(call: ToolCall, target: Target) -> Result:
 
 def _text(text: str, target: Target) -> str:
     """Return *text*, shortened if the target takes none as long."""
-    longest = target.longest_text
+    longest = target.longest_output or target.longest_text
     return text if longest is None else shortened_text(text, longest)
 
 
@@ -102,13 +102,17 @@ def _output_parts(
             there = part if stay else Text(IMAGE_FOLLOWS)
             parts.append(there if word is None else Text(word))
         elif has_words(part.text):
-            parts.append(shortened(without_signature(part), target))
+            parts.append(shortened(without_signature(part), target, longest=target.longest_output))
     return parts
 
 
-def shortened(part: Text, target: Target) -> Text:
-    """Return *part*, shortened if the target takes no text as long."""
-    longest = target.longest_text
+def shortened(part: Text, target: Target, *, longest: int | None = None) -> Text:
+    """Return *part*, shortened if the target takes no text as long.
+
+    Args:
+        longest: Bytes of the longest text in such a place; None: as of any text.
+    """
+    longest = longest or target.longest_text
     if longest is None or size_of(part.text) <= longest:
         return part
     return Text(shortened_text(part.text, longest))

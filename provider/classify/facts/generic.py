@@ -44,6 +44,8 @@ _TELLING = (
     r"Range of input length should be \[",  # DashScope
     r"maximum prompt length is \d{1,12} but the request contains",  # xAI
     r"exceeds the maximum allowed input length",
+    r"total tokens of (?:image and )?text exceed max message tokens",  # Volcengine
+    r"max tokens of \d{1,12} exceeded",  # Snowflake Cortex
 )
 # These are not: they could be a part of another error.
 _TOO_LONG = (
@@ -112,6 +114,7 @@ GENERIC = FactTable(
         *TOO_LARGE,
         fact(K.CONTEXT_OVERFLOW, type="exceed_context_size_error ContextWindowExceededError"),
         fact(K.CONTEXT_OVERFLOW, type="too_many_prompt_tokens"),  # Perplexity
+        fact(K.CONTEXT_OVERFLOW, code="336007 336103 336104"),  # Baidu
         # llama.cpp, and vLLM, which subtracts the prompt from the window; no pair of numbers.
         *facts(
             K.CONTEXT_OVERFLOW,

@@ -254,7 +254,7 @@ DETAILS = [
         "Invalid 'input[2].content[1].image_url'. Expected a base64-encoded data URL with an image",
     ),
     (
-        Cure(C.SHORTEN, "1048576"),
+        Cure(C.SHORTEN, "arguments 1048576"),
         "Invalid 'input[1].arguments': string too long. Expected a string with maximum length "
         "1048576, but got a string with length 1744000 instead.",
     ),

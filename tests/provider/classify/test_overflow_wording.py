@@ -49,6 +49,41 @@ TOO_LONG = [
     "maximum context length of 4096 tokens has been exceeded, got 5000",
     "Context length 8192 exceeded (12,345 tokens in the conversation)",
     "requested 12000 tokens, but the context size is 8192",
+    # SiliconFlow (langgenius/dify#19394, leookun/cursor-byok#129), Cohere, TensorRT-LLM, Kiro,
+    # Doubao (langgenius/dify#4452), DashScope, ds4 (antirez/ds4 pull 150), and others.
+    "length of prompt_tokens (57535) must be less than max_seq_len (32768)",
+    "number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.",
+    "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received "
+    "5000. Try using a shorter prompt",
+    "Encountered an error in forward function: prompt length (9000) exceeds maximum input "
+    "length (8192)",
+    "The sum of prompt length (8200.0), query length (0) should not exceed max_num_tokens (8192)",
+    "Input is too long.",
+    "Prompt tokens too long",
+    "Query or prefix prompt is too long",
+    "Input prompt is too long for the model: 9000 tokens",
+    "Total message token length exceed model limit",
+    "Max context length reached",
+    "Context limit reached",
+    "Failed to process prompt: context full",
+    "prompt doesn't fit into context",
+    "tokens in request exceed the model's window: 140000/128000",
+    "Token indices sequence length is longer than the specified maximum sequence length for "
+    "this model (9000 > 8192)",
+    "Bad request: the total number of tokens (prompt + completion) 9000 > 8192",
+    "Input token length 140000 exceeds 131072",
+    "text too long: 9000 tokens, 8192 max",
+    "Message exceeds the maximum length of 8192 tokens",
+    "The tokens you sent (140000) exceed this model's capacity (131072)",
+    "Prompt tokens (9000) exceeds context size (8192)",
+    "Too many messages: maximum 2048, received 3000",
+    "context_length_exceeded",
+    "prompt_too_long",
+    "Prompt超长",
+    "输入内容过长, 超过模型最大上下文长度",
+    "当前请求的上下文长度 140000 超过模型上限 131072",
+    "Unable to submit request because the input token count is 1200000 but model only "
+    "supports up to 1048576. Reduce the input",
 ]
 SOMETHING_ELSE = [
     pytest.param("context deadline exceeded", id="Go's deadline"),
@@ -89,6 +124,100 @@ SOMETHING_ELSE = [
     pytest.param("Invalid input: the maximum of top_k is 40, but 50 was given", id="top_k"),
     pytest.param("Error 413: a limit of the prompt template is missing", id="a status"),
     pytest.param("temperature exceeds maximum of 2", id="no prompt"),
+    pytest.param(
+        "Input token rate exceeds the limit for your tier",
+        id="a tier",
+    ),
+    pytest.param(
+        "You have exceeded the maximum number of messages allowed on the free trial",
+        id="a trial",
+    ),
+    pytest.param(
+        "Account limit on prompts exceeded, contact sales",
+        id="an account",
+    ),
+    pytest.param(
+        "prompt rejected: safety score exceeds the limit",
+        id="safety",
+    ),
+    pytest.param(
+        'Failed to parse messages.3.content: "Error: the input is too long for the context window"',
+        id="quoted",
+    ),
+    pytest.param(
+        "1 validation error for Message: Input should be a valid string [type=string_type, "
+        "input_value={'e': 'context limit exceeded'}, input_type=dict]",
+        id="pydantic's input",
+    ),
+    pytest.param(
+        'messages.2.content.0.tool_result: invalid json: {"error":"context length exceeded, '
+        'maximum 4096"}',
+        id="quoted JSON",
+    ),
+    pytest.param(
+        "Input audio exceeds the maximum duration of 25 seconds in context",
+        id="audio",
+    ),
+    pytest.param(
+        "input image exceeds the limit of 4096 tokens",
+        id="an image by its tokens",
+    ),
+    pytest.param(
+        "The context file exceeds upload limit",
+        id="an upload",
+    ),
+    pytest.param(
+        "Prompt cache limit exceeded: max 4 breakpoints",
+        id="cache markers",
+    ),
+    pytest.param(
+        "Too many prompts in flight: limit 32, got 40",
+        id="in flight",
+    ),
+    pytest.param(
+        "Model is at capacity: pending prompts exceed limit",
+        id="capacity",
+    ),
+    pytest.param(
+        "Request exceeds maximum retry attempts for input",
+        id="attempts",
+    ),
+    pytest.param(
+        "context canceled: body limit exceeded",
+        id="Go's cancellation",
+    ),
+    pytest.param(
+        "Tool description has 2000 tokens, exceeds maximum of 1024 tokens",
+        id="a tool's text",
+    ),
+    pytest.param(
+        "The maximum tokens you requested exceeds the model limit of 8192.",
+        id="the answer's tokens",
+    ),
+    pytest.param(
+        "Requested 9000 output tokens, more than 8192 tokens",
+        id="likewise, again",
+    ),
+    pytest.param(
+        "invalid_api_key",
+        id="a code",
+    ),
+    pytest.param(
+        "input_image_too_large",
+        id="a code of an image",
+    ),
+    pytest.param(
+        "超过每分钟输入 token 限制",
+        id="a minute, in Chinese",
+    ),
+    pytest.param(
+        "输入图片过大",
+        id="a picture, in Chinese",
+    ),
+    pytest.param(
+        "账户余额不足, 输入超过限制",
+        id="money, in Chinese",
+    ),
 ]
 ROOMS = [
     (

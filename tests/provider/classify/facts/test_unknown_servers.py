@@ -52,6 +52,31 @@ ANSWERS: list[tuple[str, int, Any, FailureKind, More]] = [
     ("a limit by its code", 400, chat(NO_FIT, code="rate_limit_exceeded"), K.RATE_LIMIT, {}),
     ("a key by its code", 400, chat(NO_FIT, code="invalid_api_key"), K.AUTH, {}),
     ("Go's deadline", 500, chat("context deadline exceeded (limit 30 s)"), K.SERVER_ERROR, {}),
+    # Bodies of other forms.
+    ("Cloudflare", 400, {"success": False, "errors": [{"code": 5021, "message": "AiError: The "
+        "estimated number of input and maximum output tokens (35036) exceeded this model context "
+        "window limit (32000)."}]}, K.CONTEXT_OVERFLOW, {}),
+    ("Baidu", 400, {"error_code": 336103, "error_msg": "x"}, K.CONTEXT_OVERFLOW, {}),
+    ("error_msg", 400, {"error_msg": NO_FIT}, K.CONTEXT_OVERFLOW, {}),
+    ("AWS", 400, {"Message": NO_FIT}, K.CONTEXT_OVERFLOW, {}),
+    ("Apigee", 400, {"fault": {"faultstring": NO_FIT}}, K.CONTEXT_OVERFLOW, {}),
+    ("OAuth's form", 400, {"error": "bad_request", "error_description": NO_FIT},
+        K.CONTEXT_OVERFLOW, {}),
+    ("in data", 400, {"data": {"error": {"message": NO_FIT}}}, K.CONTEXT_OVERFLOW, {}),
+    ("a type alone", 400, chat("Bad request", "context_exceeded"), K.CONTEXT_OVERFLOW, {}),
+    ("Kiro's reason", 400, {"message": "No.", "code": "CONTENT_LENGTH_EXCEEDS_THRESHOLD"},
+        K.CONTEXT_OVERFLOW, {}),
+    ("a type about an image", 400, chat("Bad request", "input_image_too_large"), K.BAD_REQUEST, {}),
+    ("a body in a sentence", 400, chat('Error from provider: {"error": {"message": "x", "code": '
+        '"context_length_exceeded"}}'), K.CONTEXT_OVERFLOW, {}),
+    ("a body that Python printed", 400, chat("litellm.RateLimitError: OpenAIException - Error "
+        "code: 429 - {'error': {'message': \"You're out\", 'code': 'insufficient_quota'}}"),
+        K.QUOTA, {}),
+    ("a body that a tool printed", 400, chat('Invalid tool_result content: {"error": {"code": '
+        '"insufficient_quota"}}'), K.BAD_REQUEST, {}),
+    ("Volcengine", 400, chat("Total tokens of image and text exceed max message tokens"),
+        K.CONTEXT_OVERFLOW, {}),
+    ("Snowflake", 400, {"message": "max tokens of 4096 exceeded"}, K.CONTEXT_OVERFLOW, {}),
     # W2
     ("Perplexity", 400, chat("x", "too_many_prompt_tokens", 400), K.CONTEXT_OVERFLOW, {}),
     # W5: bytes of a request.
