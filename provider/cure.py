@@ -28,6 +28,7 @@ class Change(StrEnum):
     DO_NOT_FORCE = "do not force a tool to be called"
     LEAVE_OUT_IMAGES = "leave out the images that were refused"
     SHORTEN = "shorten what is too long"
+    PLAIN_TEXT = "send the conversation so far as plain text"
     LIMIT_EFFORT = "ask for an effort that the model takes"
     LIMIT_TOKENS = "ask for a shorter answer at most"
     FIT_ANSWER = "ask for an answer that fits beside the prompt"
@@ -41,8 +42,8 @@ class Cure:
 
     Args:
         detail: The parameter to leave out, the other name, the largest number of tokens or bytes,
-            the efforts that the model takes, or where the refused image stands; empty for all
-            other changes.
+            the efforts that the model takes, where the refused image stands, or how many messages
+            become plain text; empty for all other changes.
     """
 
     change: Change

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ..cure import Change
 from ..failure import Failure, FailureKind, Stage
 from ..json_value import mapping
 from ..secret import redact_shapes
@@ -36,7 +37,10 @@ BODY_LIMIT = 65_536
 _MESSAGE_LIMIT = 500  # characters of a message that are kept
 _AGGREGATED = frozenset({"error_type", "provider_name", "provider_code"})
 _CURABLE = frozenset(
-    {FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW}
+    {
+        *(FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST, FailureKind.CONTEXT_OVERFLOW),
+        FailureKind.CONTENT_FILTER,  # a picture can be left out
+    }
 )
 _VAGUE = frozenset(
     {
@@ -290,6 +294,10 @@ def _cure(kind: FailureKind, readings: Sequence[Reading]) -> Cure | None:
     from .cure_wording import find_cure, find_room  # few failures are refusals
 
     reports = [report for report, _ in readings]
+    if kind is FailureKind.CONTENT_FILTER:
+        cure = find_cure(reports)
+        is_of_images = cure is not None and cure.change is Change.LEAVE_OUT_IMAGES
+        return cure if is_of_images else None
     return find_room(reports) or (
         None if kind is FailureKind.CONTEXT_OVERFLOW else find_cure(reports)
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..conversation import Image, Message, Reasoning, Text, ToolCall
 from .note import Action, Note
+from .plain_text import in_plain_text
 from .shortened import shortened_input
 from .tool_id import ToolIds
 from .tool_result import (
@@ -60,6 +61,14 @@ class MessageTranslator:
     def add(self, index: int, message: Message) -> None:
         """Translate the next message, the one at *index* of the conversation."""
         self._message = index
+        if index < self._target.plain_messages:
+            self._note("changed", "the message", "it goes as plain text, because it was refused")
+            for made in in_plain_text(message):
+                self._add_translated(made)
+        else:
+            self._add_translated(message)
+
+    def _add_translated(self, message: Message) -> None:
         if message.role == "assistant":
             self._add_answer(message)
         else:

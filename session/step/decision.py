@@ -148,7 +148,7 @@ _RULES = {
     FailureKind.HISTORY_REJECTED: _Rule(_When.NEVER, _When.ALWAYS, _When.NEVER, may_repair=True),
     FailureKind.BAD_REQUEST: _Rule(_When.NEVER, _When.LISTED, _When.NEVER, may_repair=True),
     FailureKind.CONTEXT_OVERFLOW: _NEUTRAL,
-    FailureKind.CONTENT_FILTER: _NEUTRAL,
+    FailureKind.CONTENT_FILTER: _Rule(_When.NEVER, _When.NEVER, _When.NEVER, may_repair=True),
     FailureKind.REFUSAL: _NEUTRAL,
     FailureKind.CANCELLED: _NEUTRAL,
 }

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from ...provider.client.reply import Reply
 from ...provider.conversation import AttemptRecord, Conversation
+from ...provider.failure import Failure
 from ...provider.route import Route
 from ..cost.meter import StepMeter
 from ..event import Event, Listener
@@ -69,6 +70,14 @@ class MeteredStep:
         with self._meter.charging(self.step, attempt, request, reply):
             async with reply:
                 yield reply
+
+    def repair(self, failure: Failure) -> str | None:
+        """Change the next request as *failure*, which ended the step, asks; see `StepRequests`."""
+        return self._requests.repair(failure)
+
+    def send_plain_text(self, failure: Failure) -> str | None:
+        """Send plain text from the next request on; see `StepRequests`."""
+        return self._requests.send_plain_text(failure)
 
     def close(self) -> tuple[AttemptRecord, ...]:
         """Return the outcome and cost of every attempt; the budgets list them as well."""

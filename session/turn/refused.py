@@ -1,12 +1,30 @@
-"""Whether a step failed because of what the conversation holds, so that a shorter one may do."""
+"""What follows a step that failed because of what the conversation holds."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...provider.error import ProviderError
 from ...provider.failure import Failure, FailureKind
-from ..error import ContextOverflow, StepFailed
+from ..error import (
+    BudgetExceeded,
+    ContextOverflow,
+    FallbackUnsafe,
+    StepFailed,
+    StreamInterrupted,
+)
+
+if TYPE_CHECKING:
+    from ...provider.cure import Cure
+    from ...provider.route import Route
+    from .metered_step import MeteredStep
+    from .session_state import SessionState
 
 _REFUSALS = frozenset({FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST})
+_CURES = 20
+"""How often one step may be changed as refusals ask; each names one picture, or one parameter."""
+_COMPACTIONS = 2
+"""How often one step may shorten the conversation."""
 
 
 def calls_for_compaction(error: Exception) -> bool:
@@ -23,10 +41,91 @@ def calls_for_compaction(error: Exception) -> bool:
     )
 
 
+class Remedies:
+    """What is tried after a refusal, so that a stored conversation is never stuck.
+
+    First the change that the refusal names, then a shorter conversation, and at last the
+    conversation as plain text, without calls, pictures and reasoning.
+
+    Attributes:
+        messages_before: The length of the conversation before it was shortened; None: it was not.
+    """
+
+    def __init__(self, state: SessionState) -> None:
+        self._state = state
+        self._cures_left = _CURES
+        self._compactions_left = _COMPACTIONS
+        self._is_plain = False
+        self._before_plain: tuple[Route, tuple[Cure, ...]] | None = None
+        self.messages_before: int | None = None
+
+    async def apply(self, error: Exception, step: MeteredStep | None) -> str | None:
+        """Change what the next step sends after *error* ended *step*; None: nothing is left to try.
+
+        Raises:
+            StepFailed, ProviderError: The conversation could not be summarised.
+        """
+        self.messages_before = None
+        self._take_back_plain_text()
+        if isinstance(error, BudgetExceeded | FallbackUnsafe | StreamInterrupted):
+            return None
+        failure = next(reversed(_failures(error)), None)
+        change = None if failure is None or step is None else self._cured(failure, step)
+        if change is None and await self._compact(error):
+            change = "shorten the conversation"
+        if change is not None or failure is None or step is None:
+            return change
+        return self._plain_text(error, failure, step)
+
+    def _cured(self, failure: Failure, step: MeteredStep) -> str | None:
+        """Return the change that *failure* names, beyond the one that the step itself made."""
+        cure = failure.cure
+        kinds = _REFUSALS | {FailureKind.CONTENT_FILTER}
+        if failure.kind not in kinds or cure is None or cure.is_for_one_step:
+            return None
+        if self._cures_left == 0:
+            return None
+        self._cures_left -= 1
+        return step.repair(failure)
+
+    async def _compact(self, error: Exception) -> bool:
+        state = self._state
+        if state.compact is None or not self._compactions_left or not calls_for_compaction(error):
+            return False
+        self._compactions_left -= 1
+        before = len(state.transcript.messages)
+        if not await state.compact():
+            return False
+        self.messages_before = before
+        return True
+
+    def _plain_text(self, error: Exception, failure: Failure, step: MeteredStep) -> str | None:
+        """Let the next step send plain text, once."""
+        route = failure.route
+        if self._is_plain or route is None or not all(map(_may_be_of_history, _failures(error))):
+            return None
+        self._is_plain = True
+        self._before_plain = route, self._state.cures.get(route, ())
+        return step.send_plain_text(failure)
+
+    def _take_back_plain_text(self) -> None:
+        """Forget that plain text is sent, because that failed as well."""
+        if self._before_plain is not None:
+            route, cures = self._before_plain
+            self._state.cures[route] = cures
+            self._before_plain = None
+
+
 def _failures(error: Exception) -> list[Failure]:
     if isinstance(error, StepFailed):
         return [each.failure for each in error.attempts if each.failure is not None]
     return [error.failure] if isinstance(error, ProviderError) else []
+
+
+def _may_be_of_history(failure: Failure) -> bool:
+    """True if a route refused the request, which may be because of what the history holds."""
+    kinds = _REFUSALS | {FailureKind.REQUEST_TOO_LARGE}
+    return failure.kind in kinds and not failure.lacks_capacity
 
 
 def _is_of_history(failure: Failure) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...provider.client.refused_request import resolved
 from ...provider.conversation import Text
 from ...provider.cure import Change, Cure
+from ...provider.failure import FailureKind
 from ...provider.route import Route
 
 if TYPE_CHECKING:
@@ -69,15 +70,33 @@ class StepRequests:
     def repair(self, failure: Failure) -> str | None:
         """Change the request as *failure* asks, and return the change; None: no byte changed."""
         route, cure, refused = failure.route, failure.cure, self._last
-        if route is None or cure is None or refused is None:
+        if route is None or cure is None or refused is None or refused.route != route:
             return None
-        before = self._cures.get(route, ())
-        cure = resolved(cure, refused.content)
-        cures = (*before, cure)
+        return self._change(route, resolved(cure, refused.content), refused)
+
+    def send_plain_text(self, failure: Failure) -> str | None:
+        """Change the request that was refused last into plain text, as `repair` does.
+
+        None: it is plain text already. A request that is too large must become smaller.
+        """
+        route, refused = failure.route, self._last
+        if route is None or refused is None or refused.route != route:
+            return None
+        cure = Cure(Change.PLAIN_TEXT, str(len(self._conversation.messages)))
+        is_too_large = failure.kind is FailureKind.REQUEST_TOO_LARGE
+        return self._change(route, cure, refused, must_be_smaller=is_too_large)
+
+    def _change(
+        self, route: Route, cure: Cure, refused: RenderedRequest, *, must_be_smaller: bool = False
+    ) -> str | None:
+        cures = (*self._cures.get(route, ()), cure)
         changed = self._client.render(route, self._conversation, cures)
         if changed.content == refused.content:
+            return None
+        if must_be_smaller and len(changed.content) >= len(refused.content):
             return None
         if not cure.is_for_one_step:
             self._cures[route] = cures
         self._last = changed
-        return str(cure.change if cure.change is Change.LEAVE_OUT_IMAGES else cure)
+        has_detail = cure.change not in {Change.LEAVE_OUT_IMAGES, Change.PLAIN_TEXT}
+        return str(cure if has_detail else cure.change)

@@ -19,7 +19,7 @@ from ..journal.journal import JournalScope
 from ..step.attempt import Attempt
 from .broken_answers import BrokenAnswers
 from .metered_step import MeteredStep
-from .refused import calls_for_compaction
+from .refused import Remedies
 from .reply_reader import ReplyReader
 from .session_state import SessionState
 from .tool_run import ToolRun
@@ -27,8 +27,6 @@ from .transcript import UNSTARTED
 
 _AT_ONCE = 1e-9
 """Seconds for a step if the deadline has passed already, because a step refuses 0."""
-_COMPACTIONS = 2
-"""How often one step may shorten the conversation."""
 
 
 class Turn:
@@ -55,6 +53,7 @@ class Turn:
         self._last_break: FallbackUnsafe | None = None
         self._route = state.route
         self._text = ""
+        self._metered: MeteredStep | None = None  # the last step
         self._attempts: Sequence[Attempt] = ()  # of the step that failed, if one has
 
     def emit(self, event: Event) -> None:
@@ -161,25 +160,23 @@ class Turn:
             raise TimeoutError("the turn's deadline has passed while its tools ran")
 
     async def _step_that_fits(self) -> Message:
-        """Take a step; if the conversation is too long, or refused, shorten it and try again."""
-        state = self._state
-        for _ in range(_COMPACTIONS):
+        """Take a step; after a refusal, change what is sent and try again."""
+        remedies = Remedies(self._state)
+        while True:
+            self._metered = None
             try:
                 return await self._step()
             except (StepFailed, ProviderError) as error:
-                if state.compact is None or not calls_for_compaction(error):
+                if await remedies.apply(error, self._metered) is None:
                     raise
-                before = len(state.transcript.messages)
-                if not await state.compact():
-                    raise
-                self.emit(Compacted(before, len(state.transcript.messages)))
-        return await self._step()
+                if (before := remedies.messages_before) is not None:
+                    self.emit(Compacted(before, len(self._state.transcript.messages)))
 
     async def _step(self) -> Message:
         """Return the answer to the conversation, after storing it."""
         state = self._state
         state.ask_for(state.asked)  # the route may differ, if the configuration changed
-        metered = self._metered_step()
+        self._metered = metered = self._metered_step()
         eager = self._tools if state.eager else None
         reader = ReplyReader(state.transcript, state.route, eager)
         try:

@@ -140,6 +140,11 @@ GENERIC = FactTable(
         fact(K.CONTENT_FILTER, type="ContentPolicyViolationError"),
         fact(K.CONTENT_FILTER, text=_GATEWAY + SUSPECTED),
         fact(K.CONTENT_FILTER, code="data_inspection_failed DataInspectionFailed"),  # DashScope
+        # Volcengine: www.volcengine.com/docs/82379/1299023, read on 2026-11-30.
+        fact(
+            K.CONTENT_FILTER,
+            seen={"code": r"(?:Input|Output)(?:Text|Image|Video|Audio)(?:Sensitive|Risky?)Content"},
+        ),
     ),
     other=(
         fact(K.NOT_FOUND, code="model_not_supported model_not_available_for_integrator"),  # Copilot

@@ -125,7 +125,11 @@ POISONED: Mapping[str, Callable[[Any], bool]] = {
 
 
 def session_before(
-    vendor: str, refusal: Callable[[], httpx.Response], poisoned: Callable[[Any], bool]
+    vendor: str,
+    refusal: Callable[[], httpx.Response],
+    poisoned: Callable[[Any], bool],
+    *,
+    compact: Summary | None = None,
 ) -> tuple[Session, MemoryStore, Route]:
     """Return a session on *vendor*, whose server refuses what is *poisoned*."""
     wire = WIRES[vendor]
@@ -148,16 +152,20 @@ def session_before(
         store=store,
         max_output_tokens=32_000,
         reasoning="xhigh",
-        compact=Summary(),
+        compact=compact,
     )
     return session, store, route
 
 
 async def third_turn(
-    vendor: str, refusal: Callable[[], httpx.Response], poisoned: Callable[[Any], bool]
+    vendor: str,
+    refusal: Callable[[], httpx.Response],
+    poisoned: Callable[[Any], bool],
+    *,
+    compact: Summary | None,
 ) -> str:
     """Return the text of the third turn; the first two may fail."""
-    session, store, route = session_before(vendor, refusal, poisoned)
+    session, store, route = session_before(vendor, refusal, poisoned, compact=compact)
     for message in history(route):
         await store.append(message)
     for prompt in ("One.", "Two."):
@@ -189,6 +197,13 @@ CURED = [
     ),
     pytest.param(
         "openai", "You uploaded an unsupported image.", POISONED["an image"], id="OpenAI's image"
+    ),
+    pytest.param(
+        "house",
+        "<400> InternalError.Algo.DataInspectionFailed: Input image data may contain inappropriate "
+        "content.",
+        POISONED["an image"],
+        id="a filter of images",
     ),
     pytest.param(
         "openai",
@@ -231,14 +246,16 @@ CURED = [
 async def test_a_bad_request_with_a_cure_is_cured_in_its_own_turn(
     vendor: str, message: str, poisoned: Callable[[Any], bool]
 ) -> None:
-    body = {"error": {"type": "invalid_request_error", "message": message}}
+    is_filter = "DataInspectionFailed" in message
+    code = {"code": "data_inspection_failed"} if is_filter else {}
+    body = {"error": {"type": "invalid_request_error", "message": message, **code}}
     refused: list[httpx.Response] = []
 
     def refusal() -> httpx.Response:
         refused.append(httpx.Response(400, json=body))
         return refused[-1]
 
-    session, store, route = session_before(vendor, refusal, poisoned)
+    session, store, route = session_before(vendor, refusal, poisoned, compact=Summary())
     for each in history(route):
         await store.append(each)
     before = len(await store.load())
@@ -311,4 +328,6 @@ async def test_the_third_turn_after_a_refusal_ends_well(
     def refusal() -> httpx.Response:
         return httpx.Response(status, headers={"content-type": "application/json"}, content=body)
 
-    assert await third_turn(vendor, refusal, POISONED[poison]) == "Done."
+    compacts = [Summary()] if poison == LENGTH else [Summary(), None]
+    for compact in compacts:
+        assert await third_turn(vendor, refusal, POISONED[poison], compact=compact) == "Done."

@@ -77,6 +77,8 @@ ANSWERS: list[tuple[str, int, Any, FailureKind, More]] = [
     ("Volcengine", 400, chat("Total tokens of image and text exceed max message tokens"),
         K.CONTEXT_OVERFLOW, {}),
     ("Snowflake", 400, {"message": "max tokens of 4096 exceeded"}, K.CONTEXT_OVERFLOW, {}),
+    ("Volcengine's filter", 400, chat("No.", code="InputTextSensitiveContentDetected"),
+        K.CONTENT_FILTER, {}),
     # W2
     ("Perplexity", 400, chat("x", "too_many_prompt_tokens", 400), K.CONTEXT_OVERFLOW, {}),
     # W5: bytes of a request.

@@ -1,0 +1,49 @@
+"""A message as plain text: the last form in which a route may take what it refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..conversation import Image, Message, Text, ToolCall
+from ..json_value import write_json
+from .shortened import shortened_text
+from .tool_result import MISSING_RESULT, REFUSED_IMAGE, has_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..conversation import Part
+
+_INPUT = 2_000
+_OUTPUT = 20_000
+"""Bytes that stay of arguments and of an output."""
+
+
+def in_plain_text(message: Message) -> Iterator[Message]:
+    """Return *message* without calls, images and reasoning.
+
+    The user reports each call and its result, because a model repeats the form of its own words.
+    """
+    texts: list[Part] = [Text(text) for part in message.parts for text in _text_of(part)]
+    if texts:
+        yield Message(message.role, texts, route=message.route)
+    calls = [part for part in message.parts if isinstance(part, ToolCall)]
+    if calls:
+        yield Message("user", [Text(_report(call)) for call in calls])
+
+
+def _text_of(part: Part) -> Iterator[str]:
+    if isinstance(part, Text) and has_words(part.text):
+        yield part.text
+    elif isinstance(part, Image):
+        yield REFUSED_IMAGE
+
+
+def _report(call: ToolCall) -> str:
+    arguments = shortened_text(write_json(call.input).decode(), _INPUT)
+    output = MISSING_RESULT[call.state] if call.output is None else call.output
+    if not isinstance(output, str):
+        output = "\n".join(text for part in output for text in _text_of(part))
+    failed = " and failed" if call.is_error or call.state == "error" else ""
+    head = f"[The tool {call.name} was called with {arguments}{failed}:]"
+    return f"{head}\n{shortened_text(output, _OUTPUT)}"
