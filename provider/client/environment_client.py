@@ -1,7 +1,8 @@
 """A new httpx client from the environment, also where httpx cannot read ``NO_PROXY``.
 
-httpx 0.28 fails on an IPv6 range (``fd07::/64``, ``::1/128``) and on an address in brackets, as
-OrbStack, Docker Desktop and VPNs set them.
+httpx looks for proxies only for its own transports, and ours is another. Besides, httpx 0.28 fails
+on an IPv6 range (``fd07::/64``, ``::1/128``) and on an address in brackets, as OrbStack, Docker
+Desktop and VPNs set them.
 
 Source: github.com/encode/httpx/issues/3221, github.com/orbstack/orbstack/issues/2456,
 github.com/MoonshotAI/kimi-cli/issues/1959, github.com/basicmachines-co/basic-memory/issues/1541.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import os
 import ssl
+from functools import partial
 from ipaddress import AddressValueError, IPv6Address, IPv6Network
 from urllib.request import getproxies
 
@@ -18,56 +20,58 @@ import httpx
 
 from ..error import ConfigError
 from ..log import logger
+from .connections import ONE, Connections
 
 _CANNOT = (ValueError, ImportError, OSError, httpx.InvalidURL)
 _SCHEMES = ("http", "https", "all")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-def environment_client(limits: httpx.Limits) -> httpx.AsyncClient:
+def environment_client() -> httpx.AsyncClient:
     """Return a client without deadlines that uses the proxies and certificates of the environment.
 
     Raises:
         ConfigError: What the environment says of proxies or certificates cannot be used.
     """
     try:
-        return httpx.AsyncClient(limits=limits, timeout=None)  # noqa: S113
-    except _CANNOT as error:
-        failed = error
-    try:
-        if any(_pattern(host) is None for host in _direct_hosts()):
-            return _readable_client(limits)
-    except _CANNOT as error:
-        failed = error
-    raise ConfigError(
-        f"httpx cannot be set up from the environment ({type(failed).__name__}: {failed}): "
-        f"fix {_culprit()}"
-    ) from failed
-
-
-def _readable_client(limits: httpx.Limits) -> httpx.AsyncClient:
-    """Return a client that leaves out the hosts of ``NO_PROXY`` that httpx cannot read."""
-    certificates, proxies = httpx.create_ssl_context(), getproxies()
-    mounts: dict[str, httpx.AsyncBaseTransport | None] = {
-        f"{scheme}://": httpx.AsyncHTTPTransport(
-            proxy=_with_scheme(proxies[scheme]), verify=certificates, limits=limits
+        certificates = httpx.create_ssl_context()
+        return httpx.AsyncClient(
+            transport=_connections(certificates, None),
+            mounts=_mounts(certificates),
+            timeout=None,  # noqa: S113 - the idle timer sets deadlines
+            trust_env=False,
         )
+    except _CANNOT as error:
+        raise ConfigError(
+            f"httpx cannot be set up from the environment ({type(error).__name__}: {error}): "
+            f"fix {_culprit()}"
+        ) from error
+
+
+def _mounts(certificates: ssl.SSLContext) -> dict[str, httpx.AsyncBaseTransport | None]:
+    """Return the transports of the proxies, and None for each host that is reached without one."""
+    proxies, direct = getproxies(), _direct_hosts()
+    if "*" in direct:
+        return {}
+    mounts: dict[str, httpx.AsyncBaseTransport | None] = {
+        f"{scheme}://": _connections(certificates, _with_scheme(proxies[scheme]))
         for scheme in _SCHEMES
         if proxies.get(scheme)
     }
-    for host in _direct_hosts():
+    for host in direct:
         pattern = _pattern(host) or _address_pattern(host)
         if pattern is None:
             logger.warning("NO_PROXY has %r, which httpx cannot read: it is left out", host)
         else:
             mounts[pattern] = None
-    return httpx.AsyncClient(
-        mounts=mounts,
-        verify=certificates,
-        limits=limits,
-        timeout=None,  # noqa: S113 - the idle timer sets deadlines
-        trust_env=False,
-    )
+    return mounts
+
+
+def _connections(certificates: ssl.SSLContext, proxy: str | None) -> Connections:
+    """Return the connections through *proxy*; None: those without one."""
+    new = partial(httpx.AsyncHTTPTransport, verify=certificates, limits=ONE, proxy=proxy)
+    new()  # because it raises what is wrong with the proxy
+    return Connections(new)
 
 
 def _direct_hosts() -> list[str]:

@@ -50,9 +50,9 @@ class SharedHttp:
         if loop is not self._loop:
             if self._own is not None and not _has_ended(self._loop):
                 raise ConfigError(f"this `Client` is in use in another event loop: {_ONE_EACH}")
-            self._own, self._loop = _new_client(), loop
+            self._own, self._loop = environment_client(), loop
         elif self._own is None:
-            self._own = _new_client()
+            self._own = environment_client()
         return self._own
 
     def explained(self, error: Exception) -> Exception:
@@ -70,10 +70,6 @@ class SharedHttp:
         own, self._own = self._own, None
         if own is not None and self._loop is _running_loop():
             await own.aclose()
-
-
-def _new_client() -> httpx.AsyncClient:
-    return environment_client(httpx.Limits(max_connections=None, keepalive_expiry=30.0))
 
 
 def _running_loop() -> object:

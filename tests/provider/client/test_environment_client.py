@@ -6,7 +6,6 @@ import logging
 
 import anyio
 import anyio.abc
-import httpx
 import pytest
 
 from sidestep import Client, ConfigError
@@ -15,7 +14,6 @@ from sidestep.provider.client.environment_client import environment_client
 from ...virtual import virtual_backend
 from .test_reply import ENVIRON, listening, providers, read, send_all
 
-LIMITS = httpx.Limits()
 ORBSTACK = "localhost,127.0.0.0/8,127.0.0.1,0.250.250.0/24,fd07:b51a:cc66:f0::/64,.orb.local"
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -68,6 +66,16 @@ async def test_requests_go_through_the_proxy_or_past_it(
     assert reached == ["server", "proxy"]
 
 
+@pytest.mark.anyio
+async def test_no_proxy_with_a_star_means_no_proxy_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    with anyio.fail_after(60):
+        async with listening(send_all) as url:
+            monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+            monkeypatch.setenv("NO_PROXY", "models.invalid, *")
+            async with Client(providers=providers(url), environ=ENVIRON) as client:
+                assert (await read(client)).parts
+
+
 @pytest.mark.parametrize(
     ("no_proxy", "left_out"),
     [("::1/128,[::1]", []), (ORBSTACK, ["fd07:b51a:cc66:f0::/64"]), ("fe80::/10", ["fe80::/10"])],
@@ -82,7 +90,7 @@ def test_a_range_that_cannot_be_read_is_left_out_with_a_warning(
     monkeypatch.setenv("NO_PROXY", no_proxy)
 
     with caplog.at_level(logging.WARNING):
-        environment_client(LIMITS)
+        environment_client()
 
     warned = [record.getMessage() for record in caplog.records]
     assert warned == [
@@ -108,6 +116,6 @@ def test_the_error_names_the_variable_that_is_wrong(
         monkeypatch.setenv(name, value)
 
     with pytest.raises(ConfigError) as caught:
-        environment_client(LIMITS)
+        environment_client()
 
     assert str(caught.value).endswith(culprit)

@@ -1,0 +1,158 @@
+"""An httpx transport whose cost for each request does not grow with the number of connections.
+
+At each start and each end of a request, httpcore's pool looks at all of its connections, for each
+of them at all again. So each pool here holds one connection.
+
+Source: httpcore 1.0.9, `AsyncConnectionPool._assign_requests_to_connections`.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import httpx
+
+from ..native_cancel import run_to_end
+from .timer import call_later
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    _Origin = tuple[bytes, bytes, int | None]
+
+LONGEST_IDLE = 30.0
+"""Seconds after which a connection that nobody uses is closed."""
+
+ONE = httpx.Limits(max_connections=1, keepalive_expiry=LONGEST_IDLE)
+_CLOSE = 1.0
+"""Seconds to close a connection."""
+
+
+@dataclass(slots=True)
+class _Idle:
+    """The idle connections to one server, the last used at the end.
+
+    Args:
+        untouched: How many at the start have been idle since the last sweep.
+    """
+
+    connections: list[httpx.AsyncBaseTransport] = field(default_factory=list)
+    untouched: int = 0
+
+    def take(self) -> httpx.AsyncBaseTransport:
+        connection = self.connections.pop()
+        self.untouched = min(self.untouched, len(self.connections))
+        return connection
+
+    def sweep(self) -> list[httpx.AsyncBaseTransport]:
+        """Remove and return what was idle since the last sweep."""
+        swept = self.connections[: self.untouched]
+        del self.connections[: self.untouched]
+        self.untouched = len(self.connections)
+        return swept
+
+
+class Connections(httpx.AsyncBaseTransport):
+    """As many connections as there are requests at once; an idle connection is used again.
+
+    There is no limit, because a request that waited for a connection would look like a provider
+    that does not answer. An idle connection is closed after `LONGEST_IDLE` seconds at most.
+
+    Args:
+        new: Returns a transport for one connection, which has the limits `ONE`.
+    """
+
+    def __init__(self, new: Callable[[], httpx.AsyncBaseTransport]) -> None:
+        self._new = new
+        self._open: set[httpx.AsyncBaseTransport] = set()
+        self._idle: dict[_Origin, _Idle] = {}
+        self._stop_timer: Callable[[], None] | None = None
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send *request* on an idle connection if there is one, else on a new one."""
+        url = request.url
+        origin = url.raw_scheme, url.raw_host, url.port
+        connection = self._take(origin)
+        try:
+            response = await connection.handle_async_request(request)
+        except BaseException:
+            await self._close(connection)
+            raise
+        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101
+        response.stream = _Body(response.stream, self, origin, connection)
+        return response
+
+    async def aclose(self) -> None:
+        """Close every connection, also one that is in use."""
+        if self._stop_timer is not None:
+            self._stop_timer()
+        self._idle.clear()
+        while self._open:
+            await self._open.pop().aclose()
+
+    async def release(
+        self, origin: _Origin, connection: httpx.AsyncBaseTransport, *, is_whole: bool
+    ) -> None:
+        """Take back *connection*; it can be used again if its answer *is_whole*."""
+        if not is_whole or connection not in self._open:
+            await self._close(connection)
+            return
+        self._idle.setdefault(origin, _Idle()).connections.append(connection)
+        if self._stop_timer is None:
+            self._stop_timer = call_later(LONGEST_IDLE / 2, self._sweep)
+
+    def _take(self, origin: _Origin) -> httpx.AsyncBaseTransport:
+        idle = self._idle.get(origin)
+        if idle is not None and idle.connections:
+            return idle.take()
+        connection = self._new()
+        self._open.add(connection)
+        return connection
+
+    async def _sweep(self) -> None:
+        """Close what nobody has used for a while, and come again if anything idle is left."""
+        swept = [each for idle in self._idle.values() for each in idle.sweep()]
+        self._idle = {origin: idle for origin, idle in self._idle.items() if idle.connections}
+        self._stop_timer = call_later(LONGEST_IDLE / 2, self._sweep) if self._idle else None
+        for connection in swept:
+            await self._close(connection)
+
+    async def _close(self, connection: httpx.AsyncBaseTransport) -> None:
+        self._open.discard(connection)
+        with suppress(Exception):  # nobody can do anything about a connection that does not close
+            await run_to_end(connection.aclose, seconds=_CLOSE)
+
+
+class _Body(httpx.AsyncByteStream):
+    """The body of a response, which gives its connection back when it is closed."""
+
+    def __init__(
+        self,
+        body: httpx.AsyncByteStream,
+        connections: Connections,
+        origin: _Origin,
+        connection: httpx.AsyncBaseTransport,
+    ) -> None:
+        self._body = body
+        self._connections = connections
+        self._origin = origin
+        self._connection: httpx.AsyncBaseTransport | None = connection
+        self._is_whole = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for block in self._body:
+            yield block
+        self._is_whole = True
+
+    async def aclose(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        is_whole, self._is_whole = self._is_whole, False
+        try:
+            await self._body.aclose()
+            self._is_whole = is_whole
+        finally:
+            await self._connections.release(self._origin, connection, is_whole=self._is_whole)
