@@ -91,9 +91,10 @@ def _chain(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
             continue
         seen.add(id(link))
         yield link
-        original = peek(link, "original_exception")
-        if isinstance(original, BaseException):
-            waiting.append(original)
+        for name in ("original_exception", "reason"):
+            original = peek(link, name)
+            if isinstance(original, BaseException):
+                waiting.append(original)
         if link.__cause__ is not None:
             waiting.append(link.__cause__)
         elif link.__context__ is not None and not (link.__suppress_context__ or _is_slip(link)):
@@ -184,23 +185,36 @@ def _transport_failure(error: BaseException) -> Failure | None:
         meanings = exception_names.BY_TRANSPORT
         meaning = next((meanings[name] for name in names if name in meanings), None)
         return None if meaning is None else _failure_of_transport(error, meaning)
+    meaning = _meaning_of_own(error)
+    return None if meaning is None else _failure_of_transport(error, meaning)
+
+
+def _meaning_of_own(error: BaseException) -> NameMeaning | None:
+    """Return what an exception of Python itself means; None: no network causes it."""
     if isinstance(error, TimeoutError):
-        return _failure_of_transport(error, NameMeaning(FailureKind.TIMEOUT))
+        is_early = _passed_through(error, exception_names.CONNECTERS)
+        return NameMeaning(FailureKind.TIMEOUT, stage=Stage.CONNECT if is_early else Stage.RESPONSE)
     if _passed_through(error, exception_names.EVENT_READERS):
-        return _failure_of_name(error, exception_names.UNREADABLE)
+        return exception_names.UNREADABLE
+    if isinstance(error, EOFError):
+        return (
+            exception_names.CUT if _passed_through(error, exception_names.DECOMPRESSORS) else None
+        )
     code = _code(error)
     is_network = isinstance(error, OSError) and error.errno in exception_names.NETWORK_NUMBERS
     if code is None and not is_network:
         return None
     stage = Stage.RESPONSE if code == "reset" else Stage.CONNECT
-    return Failure(kind=FailureKind.NETWORK, message=describe(error), code=code, stage=stage)
+    return NameMeaning(FailureKind.NETWORK, code, stage)
 
 
 def _failure_of_transport(error: BaseException, meaning: NameMeaning) -> Failure:
     failure = _failure_of_name(error, meaning)
     if failure.kind is FailureKind.NETWORK:
         failure.code = _system_code(error) or failure.code
-    if failure.stage is Stage.RESPONSE and _passed_through(error, exception_names.BODY_READERS):
+    is_late = failure.kind is FailureKind.NETWORK or failure.stage is Stage.RESPONSE
+    if is_late and _passed_through(error, exception_names.BODY_READERS):
+        failure.stage = Stage.RESPONSE
         _move_into_stream(failure)
     return failure
 
@@ -234,9 +248,14 @@ def _system_code(error: BaseException) -> str | None:
         if isinstance(link, BaseExceptionGroup):
             waiting += link.exceptions
         is_transport = bool(exception_names.TRANSPORTS.intersection(roots_of(link)))
+        reason = peek(link, "reason")
         if link.__cause__ is not None:
             waiting.append(link.__cause__)
         elif isinstance(link.__context__, OSError) and is_transport:
+            waiting.append(link.__context__)
+        elif isinstance(reason, BaseException):
+            waiting.append(reason)
+        elif link.__context__ is not None and "requests" in roots_of(link):
             waiting.append(link.__context__)
     return None
 

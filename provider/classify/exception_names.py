@@ -21,10 +21,16 @@ class NameMeaning(NamedTuple):
 
 _K, _S = FailureKind, Stage
 
-TRANSPORTS = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "aiohttp"})
-"""The packages with exceptions for a broken connection."""
+TRANSPORTS = frozenset(
+    {
+        *("httpx", "httpx2", "httpcore", "httpcore2", "aiohttp"),
+        *("requests", "urllib3", "urllib", "http", "gzip", "zlib"),
+    }
+)
+"""The packages with exceptions for a broken connection, or for a body that cannot be read."""
 
-# Source: the exception hierarchies of httpx 0.28, httpx2 2.16 and aiohttp 3.14, read on 2026-11-29.
+# Source: the exception hierarchies of httpx 0.28, httpx2 2.16 and aiohttp 3.14, read on 2026-11-29;
+# of requests 2.34, urllib3 2.8, and Python's own urllib, http.client, gzip and zlib, on 2026-11-30.
 BY_TRANSPORT: Mapping[str, NameMeaning] = {
     "ConnectTimeout": NameMeaning(_K.TIMEOUT, stage=_S.CONNECT),
     "ReadTimeout": NameMeaning(_K.TIMEOUT),
@@ -50,6 +56,31 @@ BY_TRANSPORT: Mapping[str, NameMeaning] = {
     "ClientPayloadError": NameMeaning(_K.TRUNCATED, "reset", _S.END),
     "ContentTypeError": NameMeaning(_K.SERVER_ERROR, stage=_S.STREAM),
     "HttpProcessingError": NameMeaning(_K.NETWORK, "reset"),
+    # requests; what its `ConnectionError` means, only the error of urllib3 below it shows.
+    "ChunkedEncodingError": NameMeaning(_K.TRUNCATED, "reset", _S.END),
+    "ContentDecodingError": NameMeaning(_K.SERVER_ERROR),
+    "JSONDecodeError": NameMeaning(_K.SERVER_ERROR, stage=_S.STREAM),
+    "Timeout": NameMeaning(_K.TIMEOUT),
+    "SSLError": NameMeaning(_K.NETWORK, "tls", _S.CONNECT),  # also urllib3's
+    # urllib3
+    "ConnectTimeoutError": NameMeaning(_K.TIMEOUT, stage=_S.CONNECT),
+    "ReadTimeoutError": NameMeaning(_K.TIMEOUT),
+    "NewConnectionError": NameMeaning(_K.NETWORK, stage=_S.CONNECT),
+    "DecodeError": NameMeaning(_K.SERVER_ERROR),
+    "ProtocolError": NameMeaning(_K.NETWORK, "reset"),
+    "LocalProtocolError": NameMeaning(_K.UNKNOWN),  # httpx's, which has the same parent
+    "ResponseError": NameMeaning(_K.SERVER_ERROR),  # its own retries ended with such a status
+    # http.client, whose cut body is also an error of urllib3
+    "IncompleteRead": NameMeaning(_K.TRUNCATED, "reset", _S.END),
+    "RemoteDisconnected": NameMeaning(_K.NETWORK, "reset"),
+    "BadStatusLine": NameMeaning(_K.NETWORK, "reset"),
+    "UnknownProtocol": NameMeaning(_K.NETWORK, "reset"),
+    "LineTooLong": NameMeaning(_K.NETWORK, "reset"),
+    # urllib
+    "ContentTooShortError": NameMeaning(_K.TRUNCATED, "reset", _S.END),
+    # gzip, and zlib's only class
+    "BadGzipFile": NameMeaning(_K.SERVER_ERROR),
+    "error": NameMeaning(_K.SERVER_ERROR),
 }
 
 BODY_READERS = (
@@ -58,12 +89,32 @@ BODY_READERS = (
     ("httpx2._models", "Response.aiter_raw"),
     ("httpx2._models", "Response.iter_raw"),
     ("aiohttp.streams", "StreamReader."),
+    ("urllib3.response", "HTTPResponse."),
+    ("http.client", "HTTPResponse.read"),
+    ("http.client", "HTTPResponse.peek"),
 )
 """An error while the body is read comes through one of them; nothing else shows this."""
 
-EVENT_READERS = (("._streaming", "ServerSentEvent.json"),)
-"""The `ValueError` of an event that is not JSON comes through it, in all SDKs generated like
-OpenAI's."""
+CONNECTERS = (
+    ("socket", "create_connection"),
+    ("urllib3.util.connection", "create_connection"),
+    ("ssl", "SSLSocket.do_handshake"),
+)
+"""The system's `TimeoutError` while a connection is opened comes through one of them."""
+
+EVENT_READERS = (
+    ("._streaming", "ServerSentEvent.json"),
+    ("httpx._models", "Response.json"),
+    ("httpx2._models", "Response.json"),
+)
+"""The `ValueError` of an event or a body that is not JSON comes through one of them. The first is
+in all SDKs generated like OpenAI's."""
+
+DECOMPRESSORS = (("gzip", ""),)
+"""The `EOFError` of a compressed body that was cut comes through it."""
+
+CUT = NameMeaning(FailureKind.TRUNCATED, "reset", Stage.END)
+"""The body ended before its end."""
 
 UNREADABLE = NameMeaning(_K.SERVER_ERROR, stage=_S.STREAM)
 """The response is not JSON, or has a shape that the SDK does not know."""
@@ -77,7 +128,7 @@ PROVIDER_OF_SDK: Mapping[str, str] = {
     "google": "gemini",
 }
 
-SDKS = frozenset({*PROVIDER_OF_SDK, "litellm", "pydantic_ai"})
+SDKS = frozenset({*PROVIDER_OF_SDK, "litellm", "pydantic_ai", "requests"})
 
 TRANSLATOR = "litellm"
 """It puts its own status on everything, even on a refused connection, and so counts last."""
@@ -88,6 +139,7 @@ TRANSLATOR = "litellm"
 BY_SDK: Mapping[str, NameMeaning] = {
     "APITimeoutError": NameMeaning(_K.TIMEOUT),  # litellm's Timeout is one
     "APIConnectionError": NameMeaning(_K.NETWORK),
+    "ConnectionError": NameMeaning(_K.NETWORK),  # of requests
     "NoResponseError": NameMeaning(_K.NETWORK, "reset"),
     "APIResponseValidationError": UNREADABLE,
     "ResponseValidationError": UNREADABLE,

@@ -17,8 +17,11 @@ from ..failure import Stage
 from ..json_value import mapping, read_json, write_json
 from .classify import classify_error_object, classify_response, has_error_object, shorten
 from .exception_names import PROVIDER_OF_SDK
+from .unread_body import take_body
 
 if TYPE_CHECKING:
+    from urllib.error import HTTPError
+
     from ..catalog.provider import Provider
     from ..failure import Failure
     from ..route import Route
@@ -125,9 +128,14 @@ def _is_success(response: object) -> bool:
 def _headers(*owners: object) -> dict[str, str]:
     for owner in owners:
         headers = peek(owner, "headers")
-        if isinstance(headers, Mapping):
+        if _are_headers(headers):
             return {str(name).lower(): str(value) for name, value in headers.items()}
     return {}
+
+
+def _are_headers(value: object) -> TypeGuard[Mapping[str, str]]:
+    """True if *value* has the methods of a mapping; `urllib` keeps headers as a mail's."""
+    return isinstance(value, Mapping) or is_named(value, "Message")
 
 
 def _body(error: BaseException, response: object) -> bytes:
@@ -142,7 +150,11 @@ def _body(error: BaseException, response: object) -> bytes:
             return value if isinstance(value, bytes) else value.encode("utf-8", "replace")
         if isinstance(value, Mapping | list) and value:
             return _to_json(value)
-    return b""
+    return take_body(error) if _is_of_urllib(error) else b""
+
+
+def _is_of_urllib(error: BaseException) -> TypeGuard[HTTPError]:
+    return is_named(error, "HTTPError") and type(error).__module__ == "urllib.error"
 
 
 def _parsed(body: object) -> Mapping[str, object]:
