@@ -58,7 +58,7 @@ class Reply:
         self._errors = AttemptErrors(self.route, self._secret)
         self._wall_clock = wall_clock
         self._stream = Stream(provider, self._errors)
-        self._decoder = self._stream.decoder
+        self._decoder = self._stream.reading.decoder
         self._decoder.max_output_tokens = rendering.max_output_tokens
         self._decoder.follows_results = rendering.follows_results
         self._body: Body | None = None
@@ -100,7 +100,7 @@ class Reply:
     @property
     def comments(self) -> int:
         """The number of comment lines; some providers keep a connection alive with them."""
-        return self._stream.parser.comments
+        return self._stream.reading.parser.comments
 
     @property
     def request_id(self) -> str | None:
@@ -141,7 +141,7 @@ class Reply:
             await self._close()
         finally:
             is_suppressed = self._scope.__exit__(kind, error, trace)
-        if is_late and (is_suppressed or error is None) and not self._stream.is_whole:
+        if is_late and (is_suppressed or error is None) and not self._stream.reading.is_whole:
             raise self._errors.error(self._timeout()) from None
 
     async def _open(self) -> None:

@@ -13,19 +13,14 @@ from ..catalog.vendor import vendor_named, vendor_of
 from ..client.error_response import failure_of_response, is_stream
 from ..client.response_body import is_event
 from ..delta import TextDelta, ToolCallStarted
-from ..error import ProviderError
-from ..json_value import is_json
-from ..wire.registry import parser_of
+from ..failure import Failure, FailureKind
 from .http_dump import RawAnswer, refuse_misplaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ..delta import Delta
-    from ..failure import Failure
-    from ..wire.gemini.json_events import RawJsonParser
-    from ..wire.protocol import Decoder
-    from ..wire.sse import Event, SseParser
+    from ..wire.reading import Reading
     from ..wire_name import Wire
 
 _SHOWN = (TextDelta, ToolCallStarted)
@@ -188,11 +183,11 @@ class Outcome:
     events: int = 0
 
 
-def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
-    """Return the result of decoding *recorded*, an answer of *provider*.
+def read(recorded: Recorded, provider: Provider, reading: Reading) -> Outcome:
+    """Return the result of reading *recorded*, an answer of *provider*.
 
     Args:
-        decoder: A new decoder of the provider's wire. It holds the parts afterwards.
+        reading: A new one for *provider*. Its decoder holds the parts afterwards.
     """
     is_labelled = is_stream(recorded.status, recorded.content_type, provider.wire)
     is_stream_all_the_same = 200 <= recorded.status < 300 and is_event(recorded.body)
@@ -200,27 +195,18 @@ def read(recorded: Recorded, provider: Provider, decoder: Decoder) -> Outcome:
         return Outcome(
             failure_of_response(recorded.status, recorded.headers, recorded.body, provider=provider)
         )
-    outcome = Outcome()
-    try:
-        for deltas in _decode(recorded, decoder, parser_of(provider.wire), outcome):
-            outcome.has_shown |= any(isinstance(delta, _SHOWN) for delta in deltas)
-    except ProviderError as error:
-        outcome.failure = error.failure
-    return outcome
+    has_shown = False
+    for deltas in _deltas(recorded, reading):
+        has_shown |= any(isinstance(delta, _SHOWN) for delta in deltas)
+    return Outcome(reading.failed, has_shown, reading.events)
 
 
-def _decode(
-    recorded: Recorded, decoder: Decoder, parser: SseParser | RawJsonParser, outcome: Outcome
-) -> Iterator[Sequence[Delta]]:
-    for name, data in _events(recorded, parser):
-        if not decoder.is_done:
-            outcome.events += 1
-            yield decoder.decode(data, name)
-    yield decoder.end(is_clean=recorded.is_clean)
-
-
-def _events(recorded: Recorded, parser: SseParser | RawJsonParser) -> Iterator[Event]:
+def _deltas(recorded: Recorded, reading: Reading) -> Iterator[Sequence[Delta]]:
     for block in recorded.blocks:
-        yield from parser.feed(block)
-    # An event that is not JSON was cut; the decoder's `end` reports that.
-    yield from (event for event in parser.flush() if is_json(event[1]))
+        yield reading.feed(block)
+    broken = (
+        None
+        if recorded.is_clean
+        else Failure(kind=FailureKind.NETWORK, message="the connection broke")
+    )
+    yield reading.end(broken)

@@ -18,7 +18,7 @@ from ...provider.failure import FailureKind, Stage
 from ...provider.recording.recorded_answer import Outcome, Recorded, read
 from ...provider.route import Route
 from ...provider.secret import redact_keys, redact_shapes
-from ...provider.wire.registry import decoder_of
+from ...provider.wire.reading import Reading
 from ...provider.wire.stop_word import is_cut, is_proper_end
 from ..event_json import failure_to_json
 from ..step.decision import Retry, StepState, Stop, Swap, decide
@@ -85,8 +85,8 @@ def explain_answer(
     middleware = Sidestep.from_env(environ)
     providers = middleware.providers
     provider = recorded.spoken_by(providers)
-    decoder = decoder_of(provider)
-    outcome = read(recorded, provider, decoder)
+    reading = Reading(provider)
+    decoder, outcome = reading.decoder, read(recorded, provider, reading)
     assumed = [*recorded.notes, *_notes(recorded, provider, providers)]
     if outcome.failure is None:
         return _answer(decoder) | {"assumed": [*assumed, *decoder.assumed]}

@@ -20,10 +20,10 @@ import pytest
 
 from sidestep import Client, FailureKind
 from sidestep.provider.catalog.provider import Provider, Timeouts
-from sidestep.provider.client import stream as stream_module
 from sidestep.provider.client.decompression import STEP, decompressor_of
 from sidestep.provider.conversation import Text
 from sidestep.provider.failure import Stage
+from sidestep.provider.wire import reading as reading_module
 from sidestep.provider.wire.registry import parser_of
 from sidestep.provider.wire.sse import MAX_EVENT
 
@@ -174,7 +174,7 @@ async def test_an_uncompressed_event_without_an_end_is_bounded_as_well(library: 
 async def test_an_answer_without_an_end_is_a_clear_failure(
     monkeypatch: pytest.MonkeyPatch, library: ModuleType
 ) -> None:
-    monkeypatch.setattr(stream_module, "MAX_ANSWER", 2 * MIB)
+    monkeypatch.setattr(reading_module, "MAX_ANSWER", 2 * MIB)
 
     async def serve(stream: anyio.abc.SocketStream) -> None:
         await send_packed(stream, bomb(HEL, LO * 10_000, 100))

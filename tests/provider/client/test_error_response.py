@@ -13,7 +13,7 @@ from sidestep.provider.conversation import Text
 from sidestep.provider.failure import Stage
 from sidestep.provider.recording.recorded_answer import Recorded
 from sidestep.provider.recording.recorded_answer import read as read_recorded
-from sidestep.provider.wire.registry import decoder_of
+from sidestep.provider.wire.reading import Reading
 
 from .answers import HELLO, JSON, answering, breaking, failed, mocked
 
@@ -181,7 +181,7 @@ class TestRefusal:
         except ProviderError as error:
             failure = error.failure
         recorded = Recorded(provider="gemini", status=200, headers=headers, blocks=(body,))
-        told = read_recorded(recorded, gemini, decoder_of(gemini)).failure
+        told = read_recorded(recorded, gemini, Reading(gemini)).failure
 
         assert (failure and failure.kind) == kind
         assert (told and told.kind) == kind
