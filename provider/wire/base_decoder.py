@@ -36,6 +36,7 @@ class BaseDecoder:
         self.max_output_tokens: int | None = None
         self.follows_results = False
         self.silent_output = 0
+        self.unread = 0
         self.stop_count = 0
         self._provider = provider
         self._stop: str | None = None
@@ -104,6 +105,11 @@ class BaseDecoder:
     def _take_done(self) -> None:
         """Note that nothing more comes; this alone does not prove the answer whole."""
         self.is_done = True
+
+    def _skip(self) -> None:
+        """Count a piece of output that is not kept; an answer with one is not empty."""
+        self.unread += 1
+        self.silent_output += 1
 
     def _take_usage(self, usage: Usage) -> None:
         """Keep the latest count, unless it counts neither input nor output and an earlier did."""

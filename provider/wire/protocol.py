@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from ..delta import Delta
     from ..handover.handover import Handover
     from ..handover.target import Target
+    from ..wire_name import Wire
 
 
 class Decoder(Protocol):
     """Decodes the events of one attempt, and collects their content."""
 
+    wire: ClassVar[Wire]
     model: str | None
     """The model that the provider reports."""
     request_id: str | None
@@ -32,6 +34,8 @@ class Decoder(Protocol):
     """True once nothing more can come."""
     silent_output: int
     """The number of events with output but without a delta: arguments of calls, signatures."""
+    unread: int
+    """The number of pieces of output that are not kept, such as an image or a server's own tool."""
     stop_count: int
     """The number of stop reasons; some providers send several, with output between them."""
 

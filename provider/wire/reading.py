@@ -6,11 +6,11 @@ to the question whether an answer is whole.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..error import ProviderError
 from ..failure import Failure, FailureKind
-from ..json_value import is_json
+from ..json_value import is_json, read_json, write_json
 from . import stream_error
 from .registry import decoder_of, parser_of
 
@@ -95,6 +95,28 @@ class Reading:
         self.is_whole = self.failed is None
         return deltas
 
+    def whole(self, body: bytes) -> None:
+        """Judge *body*, an answer that was not streamed: see `failed` and `is_whole`.
+
+        An answer that is still being made in the background, as its request asked, is whole.
+        """
+        from . import whole_answer  # our own requests all ask for streams
+
+        wire = self.decoder.wire
+        try:
+            value = _read_object(body)
+        except ProviderError as error:
+            self.failed = error.failure
+            return
+        if whole_answer.is_in_background(value, wire):
+            self.is_whole = True
+            return
+        events = [(b"", write_json(event)) for event in whole_answer.events_of(value, wire)]
+        self._decode(events, is_late=False)
+        self.end()
+        if self.failed is not None and self.failed.kind is FailureKind.TRUNCATED:
+            self.failed.message = "the answer has no reason for its end"
+
     def _decode(self, events: Sequence[Event], *, is_late: bool) -> Sequence[Delta]:
         """Return the deltas of *events*, up to one that fails.
 
@@ -126,6 +148,23 @@ class Reading:
             self.failed = stream_error.stopped_midway(stopped_after).failure
         elif broken is not None and failed is not None and kind is FailureKind.TRUNCATED:
             self.failed = _cut_failure(failed, broken)
+
+
+def _read_object(body: bytes) -> dict[str, Any]:
+    """Return the JSON object in *body*; of a list of one, as Gemini's wire has it, that one.
+
+    Raises:
+        ProviderError: It is cut, or something else, such as a page.
+    """
+    try:
+        value = read_json(body)
+    except ValueError:
+        raise stream_error.no_answer(body) from None
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        raise stream_error.no_answer(body)
+    return value
 
 
 def _cut_failure(failure: Failure, broken: Failure) -> Failure:

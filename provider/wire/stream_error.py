@@ -25,6 +25,15 @@ def unreadable(data: bytes) -> ProviderError:
     return _server_error(f"sent an event of {len(data)} bytes that is not JSON (invalid JSON)")
 
 
+def no_answer(body: bytes) -> ProviderError:
+    """Return the error for a *body* in place of a JSON object; its content is not repeated."""
+    start = body.lstrip()[:1]
+    if not start or start == b"{":
+        what = "an empty body" if not start else f"the first {len(body)} bytes of an answer"
+        return _end_error(FailureKind.TRUNCATED, f"sent only {what}")
+    return _server_error(f"sent {len(body)} bytes that are no JSON object in place of an answer")
+
+
 def unexpected_shape(
     value: object, error: Exception, *, provider: Provider | str, wire: Wire
 ) -> ProviderError:

@@ -35,6 +35,9 @@ _DELTAS: Mapping[str, type[TextDelta] | type[ReasoningDelta]] = {
 _PAUSED = "pause_turn"
 """The stop reason of an answer that pauses, in which a call may lack its arguments."""
 
+_STOPPED_AT_WORD = "stop_sequence"
+"""The stop reason of an answer that may end before its first word, as its request asks."""
+
 
 @dataclass(slots=True)
 class _Block:
@@ -157,9 +160,16 @@ class AnthropicDecoder(BaseDecoder):
             for call in calls:
                 if call.input is None:
                     raise stream_error.malformed_call(call.name)
-            if not any(isinstance(part, Text | ToolCall) for part in self.parts):
+            if not self._has_output:
                 self._refuse_empty(self._stop)
         return deltas
+
+    @property
+    def _has_output(self) -> bool:
+        """True if anything but thinking came, or if nothing had to come."""
+        if self.unread or self._stop == _STOPPED_AT_WORD:
+            return True
+        return any(isinstance(part, Text | ToolCall) for part in self.parts)
 
     def _is_cut(self, calls: Sequence[_Block]) -> bool:
         """True if the answer was cut; a last call without arguments is then dropped."""
@@ -241,7 +251,7 @@ class AnthropicDecoder(BaseDecoder):
             return _NOTHING
         if kind not in _DELTAS:
             self._at[index] = _Block("skipped")
-            self.silent_output += 1
+            self._skip()
             return _NOTHING
         block = self._open(index, _Block(kind, delta_type=_DELTAS[kind]))
         self._add_silent(block.signature, content.get("signature"))

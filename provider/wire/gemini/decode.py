@@ -116,7 +116,8 @@ class GeminiDecoder(BaseDecoder):
         else:
             if self._unread:
                 raise stream_error.malformed_call(self._unread[0])
-            if not any(isinstance(entry, _Call) or _is_text(entry) for entry in self._order):
+            has_output = any(isinstance(entry, _Call) or _is_text(entry) for entry in self._order)
+            if not (has_output or self.unread):
                 self._refuse_empty(self._stop)
         return _NOTHING
 
@@ -127,8 +128,11 @@ class GeminiDecoder(BaseDecoder):
         ):
             raise self._error(value)
         self._note(value)
-        # Only one candidate was requested; others are ignored.
+        # Only one candidate was requested; others are not kept.
         candidate = next((c for c in candidates or () if not c.get("index")), None)
+        for other in candidates or ():
+            if other is not candidate and mapping(other.get("content")).get("parts"):
+                self._skip()
         if candidate is None:
             return _NOTHING
         content = candidate.get("content") or {}
@@ -154,11 +158,11 @@ class GeminiDecoder(BaseDecoder):
             yield from self._call(part["functionCall"], signature)
             return
         text, is_thought = string(part.get("text")), part.get("thought") is True
-        if signature is None and not text:
-            self.silent_output += not (part.keys() <= {"text", "thought"})
+        if not text and not part.keys() <= _SIGNED:
+            self._skip()
             return
-        if signature is not None and not text and not part.keys() <= _SIGNED:
-            return  # on a part that is not kept
+        if signature is None and not text:
+            return
         run = self._run(is_thought=is_thought, signature=signature)
         if text:
             run.pieces.append(text)

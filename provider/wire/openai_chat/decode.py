@@ -22,7 +22,7 @@ from ..event_template import EventTemplate
 from ..stop_word import CUT, is_cut, is_malformed_call, native_words, plain_word
 from .reasoning_details import ReasoningDetails
 from .think_tag import ThinkTag
-from .tool_calls import CallAssembler
+from .tool_calls import CallAssembler, is_of_other_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
+_UNREAD = ("audio", "function_call", "images", "image", "video", "executed_tools")
+"""Fields with output that is not kept; `function_call` is what came before ``tool_calls``."""
+_OUTPUT = ("content", "tool_calls", *_UNREAD)
 _WITH_THINK_TAG = frozenset({"minimax"})
 """The vendors of models that think inside the content, in a tag at its start."""
 
@@ -144,7 +147,12 @@ class ChatDecoder(BaseDecoder):
         if self._index is None:
             self._index = choices[0].get("index")
         own = (choice for choice in choices if choice.get("index") in (self._index, None))
-        return next(own, None)
+        first = next(own, None)
+        for other in choices:
+            delta = mapping(other.get("delta"))
+            if other is not first and any(map(delta.get, _OUTPUT)):
+                self._skip()
+        return first
 
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Check the stream at the end of the body; a stop reason makes it whole.
@@ -169,7 +177,7 @@ class ChatDecoder(BaseDecoder):
             for call in self._calls.calls:
                 if call.input is None:
                     raise stream_error.malformed_call(call.name)
-            if not (self._text or self._calls.parts):
+            if not (self._text or self._calls.parts or self.unread):
                 self._refuse_empty(self._stop)
         return deltas
 
@@ -196,8 +204,13 @@ class ChatDecoder(BaseDecoder):
             deltas += self._thinking(delta)
             deltas += self._content(delta.get("content"))
             for fragment in delta.get("tool_calls") or ():
+                if is_of_other_kind(fragment):
+                    self._skip()
+                    continue
                 deltas += self._calls.add(fragment)
                 self.silent_output += 1
+            if any(map(delta.get, _UNREAD)):
+                self._skip()
             self._refuse(delta.get("refusal"))
         finish = choice.get("finish_reason")
         if finish and isinstance(finish, str):
@@ -261,6 +274,8 @@ class ChatDecoder(BaseDecoder):
         """Yield the deltas of the content, which Mistral also sends as a list of chunks."""
         for chunk in content if isinstance(content, list) else [content]:
             fields = mapping(chunk)
+            if fields and not fields.keys() & {"text", "thinking"}:
+                self._skip()
             text = chunk if isinstance(chunk, str) else string(fields.get("text"))
             if text and self._tag is not None:
                 yield from self._untagged(self._tag, text)

@@ -180,3 +180,15 @@ class CallAssembler:
         if not (name and call.name):
             return False
         return name != call.name or (call.id != id_ and call.is_complete)
+
+
+def is_of_other_kind(fragment: object) -> bool:
+    """True if *fragment* belongs to a call of no function, such as a custom tool.
+
+    Source: ``ChatCompletionMessageCustomToolCall`` in the openai package 3.57.
+    """
+    fields = mapping(fragment)
+    if "function" in fields:
+        return False
+    kind = string(fields.get("type"))
+    return bool(kind and (kind != "function")) or "custom" in fields

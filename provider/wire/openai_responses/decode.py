@@ -17,7 +17,7 @@ from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..seen_calls import SeenCalls
 from ..stop_word import CUT, is_cut
-from .output_item import Item
+from .output_item import KEPT, Item
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,11 @@ if TYPE_CHECKING:
     from ...wire_name import Wire
 
 _NOTHING: tuple[Delta, ...] = ()
-_TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed"})
+_TERMINAL = frozenset(
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
+)
+CANCELLED = "cancelled"
+"""The status of an answer in the background that was stopped, by the program or by a gateway."""
 _OWNERS = {
     "response.refusal.delta": "message",
     "response.reasoning_summary_text.delta": "reasoning",
@@ -91,7 +95,8 @@ class ResponsesDecoder(BaseDecoder):
                 d for item in list(self._order) for d in self._without_repeat(item, item.end())
             ]
             self._check_calls(stop)
-        if not is_cut(stop) and not any(isinstance(p, Text | ToolCall) for p in self.parts):
+        has_output = any(isinstance(part, Text | ToolCall) for part in self.parts)
+        if not (is_cut(stop) or has_output or self.unread):
             self._refuse_empty(stop)
         return deltas
 
@@ -165,6 +170,8 @@ class ResponsesDecoder(BaseDecoder):
         if existing is not None and not existing.is_done and existing.is_of(fields):
             return _NOTHING
         item = self._open(value, Item(string(fields.get("type"))))
+        if item.kind not in KEPT:
+            self._skip()
         return item.announce(fields)
 
     def _done(self, value: Mapping[str, Any]) -> Sequence[Delta]:
@@ -172,6 +179,8 @@ class ResponsesDecoder(BaseDecoder):
         item = self._at.get(_key(value))
         if item is None or not item.is_of(fields):
             item = self._open(value, Item(string(fields.get("type"))))
+            if item.kind not in KEPT:
+                self._skip()
         if item.is_done:
             return _NOTHING
         deltas = self._without_repeat(item, item.close(fields))
@@ -197,8 +206,11 @@ class ResponsesDecoder(BaseDecoder):
         fields = mapping(response)
         self._note(fields)
         status = string(fields.get("status"))
-        if kind == "response.failed" or status in {"failed", "cancelled"}:
-            raise self._error({"error": fields.get("error")})
+        if kind == "response.failed" or status in {"failed", CANCELLED}:
+            failed = self._error({"error": fields.get("error")})
+            if status == CANCELLED:
+                failed.failure.code = failed.failure.code or CANCELLED
+            raise failed
         reason = string(mapping(fields.get("incomplete_details")).get("reason"))
         self._is_cut = "incomplete" in (kind.rpartition(".")[2], status) or is_cut(reason)
         self._stop = (reason or "incomplete") if self._is_cut else "completed"

@@ -17,6 +17,8 @@ from ..protocol import new_call_id
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+KEPT = frozenset({"message", "reasoning", "function_call"})
+"""The types of items that become parts; of the others only that they came is known."""
 _BETWEEN = "\n\n"
 """The separator between two summaries of one item."""
 

@@ -85,13 +85,10 @@ def test_an_end(
 
 def test_output_after_the_reason_for_the_end() -> None:
     one = reading()
-    texts(one, HELLO + STOP)
-    assert not one.goes_on
-
-    texts(one, CALL)
-    assert one.goes_on
+    texts(one, HELLO + STOP, CALL)
 
     one.end(stopped_after=5.0)
+    assert one.goes_on
     assert one.failed is not None
     assert (one.failed.kind, one.is_whole) == (K.TRUNCATED, False)
 
