@@ -13,7 +13,14 @@ from .hint import HintPlan
 from .misspelt_key import misspelt_key
 from .plan import HINT
 from .sibling_map import reachable
-from .source import COORDINATOR_VARIABLE, VARIABLE
+from .source import (
+    COORDINATOR_VARIABLE,
+    LIMITS_VARIABLE,
+    RULES_VARIABLE,
+    VARIABLE,
+    Source,
+    find_sources,
+)
 from .unknown_variable import unknown_variables
 
 if TYPE_CHECKING:
@@ -32,8 +39,9 @@ def plan_warnings(
     environ: Mapping[str, str],
 ) -> Iterator[ConfigWarning]:
     """Warn of what cannot work in *plan* and on *courses*, beside what was seen at its loading."""
+    if plan is not None:
+        yield from _limit_warnings(plan)
     if plan is not None and not plan.chains:
-        yield from _config_warnings(plan.config)
         yield from _key_warnings(courses.values(), plan.config)
     yield from _course_warnings(courses, plan)
     yield from _inherited_warnings(courses, plan)
@@ -46,24 +54,33 @@ def environment_warnings(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
         message = f"{VARIABLE} and {COORDINATOR_VARIABLE} are both set"
         yield ConfigWarning("C014", message, f"only {VARIABLE} is read; remove one of the two")
     yield from unknown_variables(environ)
+    sources = find_sources(environ)
+    if environ.get(LIMITS_VARIABLE, "").strip() and not any(map(Source.takes_limits, sources[:1])):
+        message = f"{LIMITS_VARIABLE} is set, but only a hint and numbered variables read it"
+        homes = {RULES_VARIABLE: "set its keys in [limits] of the rules"}
+        home = homes.get(sources[0].variable, "set its keys in the map") if sources else "set one"
+        yield ConfigWarning("C028", message, f"{home}, or remove it")
 
 
-def _config_warnings(config: FallbackConfig) -> Iterator[ConfigWarning]:
-    if config.max_fallback_attempts == 0:
-        message = "`maxFallbackAttempts` is 0, which switches the whole feature off"
-        yield ConfigWarning("C010", message, "write 1 or more, or leave it out for 2")
+def _limit_warnings(plan: Plan) -> Iterator[ConfigWarning]:
+    config, cooldown = plan.config, plan.spelled("cooldownSeconds")
+    could_move = not plan.chains or any(len(chain) > 1 for chain in plan.chains.values())
+    if config.max_fallback_attempts == 0 and could_move:
+        off = "so that no step moves" if plan.chains else "which switches the whole feature off"
+        message = f"{plan.spelled('maxFallbackAttempts')} is 0, {off}"
+        yield ConfigWarning("C010", message, "write 1 or more, or leave it out for the default")
     if config.cooldown_seconds == 0:
-        message = "`cooldownSeconds` is 0, so that every step starts on the route that failed"
+        message = f"{cooldown} is 0, so that every step starts on the route that failed"
         yield ConfigWarning("C011", message, "write 1 or more, or leave it out for 60")
     if config.cooldown_seconds > config.max_cooldown_seconds:
         message = (
-            f"`cooldownSeconds` is {config.cooldown_seconds}, over `maxCooldownSeconds`, "
+            f"{cooldown} is {config.cooldown_seconds}, over {plan.spelled('maxCooldownSeconds')}, "
             f"{config.max_cooldown_seconds}"
         )
         yield ConfigWarning("C012", message, "raise the second, or lower the first")
     for status in config.fallback_on_errors:
         if not 400 <= status <= 599:
-            message = f"`fallbackOnErrors` lists {status}, which no failure has"
+            message = f"{plan.spelled('fallbackOnErrors')} lists {status}, which no failure has"
             yield ConfigWarning("C013", message, "list statuses from 400 to 599")
 
 
@@ -86,7 +103,7 @@ def _course_warnings(
         if len(walk) == 1 and not (plan and plan.chains):
             message = f"{str(route)!r} has no sibling"
             yield ConfigWarning("C017", message, "map it in `fallbackModelsByModel`")
-        if plan is None or isinstance(plan, HintPlan):
+        if plan is None:
             continue
         if 0 < course.swaps < len(walk) - 1:
             message = (
@@ -94,7 +111,9 @@ def _course_warnings(
                 f"{course.swaps} swaps, so that it may not reach {str(walk[-1])!r}"
             )
             yield ConfigWarning(
-                "C018", message, "raise `maxFallbackAttempts`, or shorten the chain"
+                "C018",
+                message,
+                f"raise {plan.spelled('maxFallbackAttempts')}, or shorten the chain",
             )
         back = next((other for other in walk[2:] if route in course.siblings.get(other, ())), None)
         if back is not None:

@@ -75,6 +75,16 @@ class FallbackConfig(BaseModel):
         return settings | {"warnings": tuple(warnings)}
 
 
+_NO_LIMITS = {
+    "fallback_models_by_model": "name the routes in the hint, or in the numbered variables",
+    "providers": "set SIDESTEP_PROVIDERS",
+}
+"""The keys of a map that are no limits, and what to do in place of setting them there."""
+
+LIMITS = FallbackConfig.model_fields.keys() - {"warnings", *_NO_LIMITS}
+"""The keys of a map that every other source takes as well."""
+
+
 def parse_config(text: str | bytes) -> FallbackConfig:
     """Return the configuration that *text* holds as JSON.
 
@@ -82,6 +92,30 @@ def parse_config(text: str | bytes) -> FallbackConfig:
         ConfigError: It is not JSON, or a setting is wrong; the message says which, and what to
             change. The text itself is never quoted, because it may hold secrets.
     """
+    config = _validated(_json_object(text))
+    if duplicates := tuple(_duplicate_warnings(text)):
+        return config.model_copy(update={"warnings": duplicates + config.warnings})
+    return config
+
+
+def parse_limits(text: str | bytes) -> FallbackConfig:
+    """Return the limits that *text* holds as JSON, with an empty map.
+
+    Raises:
+        ConfigError: As in `parse_config`.
+    """
+    warnings = [*_duplicate_warnings(text)]
+    settings = _known_keys(_json_object(text), warnings)
+    for name in sorted(settings.keys() - LIMITS):
+        message = f"`{to_camel(name)}` is no limit, and has no effect there"
+        warnings.append(ConfigWarning("C001", message, _NO_LIMITS[name]))
+        del settings[name]
+    config = _validated({"fallback_models_by_model": {}, **settings})
+    warnings += (each for each in config.warnings if each.code != "C009")
+    return config.model_copy(update={"warnings": tuple(warnings)})
+
+
+def _json_object(text: str | bytes) -> dict[Any, Any]:
     try:
         # Python reads a variable's bytes that are not UTF-8 as surrogates. The parser refuses them
         # with their place, but only in bytes.
@@ -91,19 +125,25 @@ def parse_config(text: str | bytes) -> FallbackConfig:
         raise ConfigError(f"not JSON ({error}): write one JSON object") from None
     if not isinstance(data, dict):
         raise ConfigError(f"expected one JSON object, got {_json_type(data)}")
+    return data
+
+
+def _validated(data: dict[Any, Any]) -> FallbackConfig:
     try:
-        config = FallbackConfig.model_validate(data)
+        return FallbackConfig.model_validate(data)
     except ValidationError as error:
         raise ConfigError("; ".join(_explain(problem) for problem in error.errors())) from None
-    if duplicates := tuple(_duplicate_warnings(text)):
-        return config.model_copy(update={"warnings": duplicates + config.warnings})
-    return config
 
 
-def bare_config(**limits: object) -> FallbackConfig:
-    """Return *limits* for a plan without a map of siblings, and do not warn of the empty map."""
-    config = FallbackConfig.model_validate({"fallback_models_by_model": {}, **limits})
-    return config.model_copy(update={"warnings": ()})
+def chain_config(limits: Mapping[str, Any], *, siblings: int) -> FallbackConfig:
+    """Return *limits* for a plan with chains, and do not warn that the map is empty.
+
+    Args:
+        siblings: Of the longest chain; a step makes at most as many swaps.
+    """
+    swaps = min(siblings, limits.get("max_fallback_attempts", siblings))
+    settings = {**limits, "fallback_models_by_model": {}, "max_fallback_attempts": swaps}
+    return FallbackConfig.model_validate(settings).model_copy(update={"warnings": ()})
 
 
 def _duplicate_warnings(text: str | bytes) -> Iterator[ConfigWarning]:

@@ -12,10 +12,11 @@ from ...provider.route import Route
 from ...provider.secret import redact_shapes
 from .boundary_warning import outside_warning, provider_cure
 from .chain_entry import entry_at
-from .config import bare_config
+from .config import chain_config
 from .config_warning import ConfigWarning
+from .limit_settings import NO_LIMITS, SetLimits, limits_from_env
 from .plan import HINT, Plan, RouteOptions, asked_route
-from .source import HINT_VARIABLE
+from .source import HINT_VARIABLE, LIMITS_VARIABLE
 from .variable_expansion import expand, unset
 
 if TYPE_CHECKING:
@@ -54,12 +55,14 @@ def following_plan(
         providers: The providers of this process.
 
     Raises:
-        ConfigError: A variable is not closed, or no element can be used.
+        ConfigError: A variable is not closed, no element can be used, or ``SIDESTEP_LIMITS`` is
+            wrong.
     """
+    limits = limits_from_env(environ)
 
     @lru_cache(maxsize=256)
     def follow(inherited: str | None) -> Plan:
-        return hint_plan(text, environ, inherited=inherited, providers=providers)
+        return hint_plan(text, environ, inherited=inherited, providers=providers, limits=limits)
 
     # Report errors that do not depend on the model once, here, and not at every step.
     sample = follow("model")
@@ -68,6 +71,7 @@ def following_plan(
         config=sample.config,
         chains=sample.chains,
         swap_on_any_failure=sample.swap_on_any_failure,
+        limits_in=sample.limits_in,
         warnings=sample.warnings,
         follow=follow,
         inherits=follow("other").chains != sample.chains,
@@ -80,6 +84,7 @@ def hint_plan(
     *,
     inherited: str | None,
     providers: Mapping[str, Provider],
+    limits: SetLimits = NO_LIMITS,
 ) -> Plan:
     """Return the plan of the hint *text*: its elements in order, and every failure swaps.
 
@@ -89,6 +94,7 @@ def hint_plan(
     Args:
         inherited: The model for elements that name none; None: such elements are malformed.
         providers: The providers of this process.
+        limits: Statuses in it move a step in place of every failure.
 
     Raises:
         ConfigError: A variable is not closed, or no element can be used.
@@ -123,11 +129,14 @@ def hint_plan(
     if len(elements) > 1 and len(chain) == 1 and not any(w.code == "C088" for w in warnings):
         message = "the hint has several elements, but only one that can be used"
         warnings.append(ConfigWarning("C088", message, "fix another, or leave only that one"))
-    return _plan(chain, providers, warnings)
+    return _plan(chain, providers, warnings, limits)
 
 
 def _plan(
-    names: Mapping[Route, str], providers: Mapping[str, Provider], warnings: list[ConfigWarning]
+    names: Mapping[Route, str],
+    providers: Mapping[str, Provider],
+    warnings: list[ConfigWarning],
+    limits: SetLimits,
 ) -> Plan:
     routes = list(names)
     entries = tuple(entry_at(route, providers[route.provider]) for route in routes)
@@ -140,10 +149,11 @@ def _plan(
     )  # fmt: skip
     return Plan(
         source="the hint",
-        config=bare_config(max_fallback_attempts=len(routes) - 1),
+        config=chain_config(limits.settings, siblings=len(routes) - 1),
         chains={HINT: entries, str(routes[0]): entries},
-        swap_on_any_failure=True,
-        warnings=(*warnings, *filter(None, outside)),
+        swap_on_any_failure="fallback_on_errors" not in limits.settings,
+        limits_in=LIMITS_VARIABLE,
+        warnings=(*warnings, *filter(None, outside), *limits.warnings),
     )
 
 

@@ -25,6 +25,7 @@ class Limits:
         swap_on: Kinds of failure that swap, whatever their status.
         never_swap_on: Kinds of failure that never swap, whatever their status.
         swap_on_any_failure: Every failure of a route swaps, even if its status is not listed.
+        statuses_key: Where *statuses* are set, for messages.
     """
 
     max_retries: int
@@ -36,6 +37,7 @@ class Limits:
     swap_on: Collection[FailureKind] = field(default=frozenset())
     never_swap_on: Collection[FailureKind] = field(default=frozenset())
     swap_on_any_failure: bool = False
+    statuses_key: str = "`fallbackOnErrors`"
 
 
 def limits_of(plan: Plan | None, policy: RetryPolicy) -> Limits:
@@ -58,4 +60,5 @@ def limits_of(plan: Plan | None, policy: RetryPolicy) -> Limits:
         swap_on=plan.swap_on,
         never_swap_on=plan.never_swap_on,
         swap_on_any_failure=plan.swap_on_any_failure,
+        statuses_key=plan.spelled("fallbackOnErrors"),
     )

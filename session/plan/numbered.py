@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...provider.catalog.catalog import catalog
@@ -12,10 +12,12 @@ from ...provider.error import ConfigError
 from ...provider.route import Route
 from ...provider.secret import redact_shapes
 from .chain_entry import ChainEntry
-from .config import bare_config
+from .config import chain_config
 from .config_warning import ConfigWarning
+from .limit_settings import limits_from_env
 from .numbered_variables import gaps, look_alikes, misnumbered, numbered_entries
 from .plan import Plan
+from .source import LIMITS_VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,6 +51,7 @@ def numbered_plan(environ: Mapping[str, str]) -> Plan | None:
     if 0 not in entries:
         raise ConfigError(_no_primary(entries, warnings))
     warnings += gaps(number for number in entries if number)
+    limits = limits_from_env(environ)
     usable = _without_repeats(_usable(entries.values(), warnings), warnings)
     warnings += _missing_tiers(usable)
     warnings += look_alikes(environ)
@@ -58,10 +61,11 @@ def numbered_plan(environ: Mapping[str, str]) -> Plan | None:
     }
     return Plan(
         source="the MODEL_* variables",
-        config=_limits(fallbacks=len(usable) - 1),
+        config=_limits(limits.settings, fallbacks=len(usable) - 1),
         chains={tier: chain for tier, chain in chains.items() if chain},
         providers={each.provider.name: each.provider for each in usable},
-        warnings=tuple(warnings),
+        limits_in=LIMITS_VARIABLE,
+        warnings=(*warnings, *limits.warnings),
     )
 
 
@@ -87,13 +91,10 @@ class _Usable:
         return [tier for tier, route in self.routes.items() if theirs.get(tier) == route.model]
 
 
-def _limits(*, fallbacks: int) -> FallbackConfig:
-    """Return the limits; without a fallback they change nothing in a step."""
-    if not fallbacks:
-        return bare_config(max_fallback_attempts=0)
-    return bare_config(
-        max_fallback_attempts=fallbacks, move_policy="first_call", on_partial="interrupt"
-    )
+def _limits(settings: Mapping[str, Any], *, fallbacks: int) -> FallbackConfig:
+    """Return *settings* and the defaults; without a fallback these change nothing in a step."""
+    defaults = {"move_policy": "first_call", "on_partial": "interrupt"} if fallbacks else {}
+    return chain_config({**defaults, **settings}, siblings=fallbacks)
 
 
 def _no_primary(entries: Mapping[int, NumberedEntry], warnings: Sequence[ConfigWarning]) -> str:

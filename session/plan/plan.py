@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypedDict
 
+from pydantic.alias_generators import to_snake
+
 from ...provider.route import Route
 from .chain_entry import ChainEntry, entry_at
 from .needs import Needs as Needs
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from ...provider.failure import FailureKind
     from .config import FallbackConfig
     from .config_warning import ConfigWarning
+
+IN_RULES = "[limits]"
+"""Where rules have their limits, in snake_case; the other sources have them in camelCase."""
 
 HINT = "hint"
 """The name of the hint's chain; a step may also ask for the chain by its first route."""
@@ -75,6 +80,7 @@ class Plan:
         swap_on: Kinds of failure that swap, whatever their status.
         never_swap_on: Kinds of failure that never swap, whatever their status.
         swap_on_any_failure: Every failure of a route swaps.
+        limits_in: Where the limits are set, for messages; empty: in the map itself.
     """
 
     source: str
@@ -88,6 +94,7 @@ class Plan:
     swap_on: frozenset[FailureKind] = frozenset()
     never_swap_on: frozenset[FailureKind] = frozenset()
     swap_on_any_failure: bool = False
+    limits_in: str = ""
     warnings: tuple[ConfigWarning, ...] = field(default=())
 
     def options_for(
@@ -138,6 +145,12 @@ class Plan:
         if self.chains:
             windows = [entry.context_window for entry in self._entries_of(route)]
         return min((window for window in windows if window is not None), default=None)
+
+    def spelled(self, key: str) -> str:
+        """Return how the setting *key* is written in the source of this plan, for messages."""
+        if not self.limits_in:
+            return f"`{key}`"
+        return f"`{to_snake(key) if self.limits_in == IN_RULES else key}` of {self.limits_in}"
 
     @property
     def depends_on_needs(self) -> bool:

@@ -14,9 +14,9 @@ from ...provider.failure import FailureKind
 from ...provider.settings import config_error
 from .boundary_warning import outside_warning
 from .chain_entry import entry_at
-from .config import bare_config
+from .config import chain_config
 from .config_warning import ConfigWarning
-from .plan import Plan
+from .plan import IN_RULES, Plan
 from .rules_schema import RulesFile
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ _EXAMPLES: dict[str, str] = {
     **dict.fromkeys(CAPABILITIES, "true or false"),
     "context_window_tokens": "context_window_tokens = 200000",
     "idempotent_tools": 'idempotent_tools = ["read_file"]',
+    "fallback_on_errors": "fallback_on_errors = [429, 503]",
+    "on_partial": 'on_partial = "interrupt"',
+    "move_policy": 'move_policy = "rebuild"',
 }
 
 
@@ -65,6 +68,7 @@ def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
             what to write.
     """
     file = _read(text)
+    is_default = file.limits.fallback_on_errors is None
     chains: dict[str, tuple[ChainEntry, ...]] = {}
     warnings: list[ConfigWarning] = []
     for number, rule in enumerate(file.rules):
@@ -76,13 +80,14 @@ def rules_plan(text: str | bytes, *, providers: Mapping[str, Provider]) -> Plan:
         warnings += _chain_warnings(chain, boundary, providers, f"{where} ({rule.task_class!r})")
     return Plan(
         source="routing rules",
-        config=_config(file, swaps=max(0, max(map(len, chains.values())) - 1)),
+        config=_config(file, siblings=max(0, max(map(len, chains.values())) - 1)),
         chains=chains,
         configured_providers=providers,
         boundary=file.boundary,
         boundaries={rule.task_class: rule.boundary for rule in file.rules if rule.boundary},
-        swap_on=SWAP_ON,
-        never_swap_on=NEVER_SWAP_ON,
+        swap_on=SWAP_ON if is_default else frozenset(),
+        never_swap_on=NEVER_SWAP_ON if is_default else frozenset(),
+        limits_in=IN_RULES,
         warnings=tuple(warnings),
     )
 
@@ -140,14 +145,12 @@ def _entries(rule: Rule, providers: Mapping[str, Provider]) -> Iterator[ChainEnt
         )
 
 
-def _config(file: RulesFile, *, swaps: int) -> FallbackConfig:
-    return bare_config(
-        fallback_on_errors=FALLBACK_ON_ERRORS,
-        max_fallback_attempts=swaps,
-        move_policy="idempotent",
-        idempotent_tools=tuple(file.idempotent_tools),
-        **file.limits.model_dump(exclude_none=True),
-    )
+def _config(file: RulesFile, *, siblings: int) -> FallbackConfig:
+    limits = file.limits.model_dump(exclude_none=True)
+    tools = [*file.idempotent_tools, *limits.pop("idempotent_tools", ())]
+    defaults = {"fallback_on_errors": FALLBACK_ON_ERRORS, "move_policy": "idempotent"}
+    settings = defaults | limits | {"idempotent_tools": tuple(dict.fromkeys(tools))}
+    return chain_config(settings, siblings=siblings)
 
 
 def _candidate_warnings(rule: Rule, where: str) -> Iterator[ConfigWarning]:

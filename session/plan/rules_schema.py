@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_validator
-from pydantic.alias_generators import to_snake
+from pydantic.alias_generators import to_camel, to_snake
 
 from ...provider.catalog.provider import CAPABILITIES
 from ...provider.route import Route
 from ...provider.settings import SETTINGS
-from .config import Count, Factor
+from .config import Count, Factor, Status
 
 _SETTINGS = SETTINGS | {"alias_generator": to_snake}
 
@@ -135,16 +135,36 @@ class Rule(BaseModel):
 
 
 class LimitSettings(BaseModel):
-    """The limits of `FallbackConfig` that rules may set; None: its default."""
+    """The limits of `FallbackConfig`; None: the default of rules.
+
+    Keys may be in snake_case or camelCase.
+    """
 
     model_config = _SETTINGS
 
+    fallback_on_errors: list[Status] | None = None
+    max_fallback_attempts: Count | None = None
     max_upstream_retry_attempts: Count | None = None
     cooldown_seconds: Count | None = None
     max_cooldown_seconds: Count | None = None
     cooldown_backoff: Factor | None = None
     max_wait_seconds: Count | None = None
+    max_step_wait_seconds: Count | None = None
     on_partial: Literal["retract", "interrupt"] | None = None
+    move_policy: Literal["rebuild", "first_call", "idempotent"] | None = None
+    idempotent_tools: list[str] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_snake_case(cls, data: object) -> object:
+        if not isinstance(data, dict):
+            return data
+        names = {to_camel(name): name for name in cls.model_fields}
+        settings = {names.get(key, key): value for key, value in data.items()}
+        if len(settings) < len(data):
+            twice = next(name for camel, name in names.items() if camel in data and name in data)
+            raise ValueError(f"`{twice}` is written in two spellings; write it once")
+        return settings
 
 
 class RulesFile(BaseModel):

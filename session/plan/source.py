@@ -22,12 +22,15 @@ COORDINATOR_VARIABLE = "REPLO_OPENCODE_FALLBACK_CONFIG"
 CONFIG_VARIABLES = frozenset({VARIABLE, COORDINATOR_VARIABLE})
 RULES_VARIABLE = "SIDESTEP_ROUTING_RULES"
 HINT_VARIABLE = "SIDESTEP_HINT"
+LIMITS_VARIABLE = "SIDESTEP_LIMITS"
+"""The limits of a hint and of numbered variables; the other sources hold their own."""
 NUMBERED = "MODEL_BASE_URL"
 """The first of the numbered variables."""
 
 _JSON_VARIABLES: Mapping[str, tuple[str, ...]] = {
     RULES_VARIABLE: (PROVIDERS_VARIABLE,),
-    HINT_VARIABLE: (PROVIDERS_VARIABLE,),
+    HINT_VARIABLE: (PROVIDERS_VARIABLE, LIMITS_VARIABLE),
+    NUMBERED: (LIMITS_VARIABLE,),
 }
 """The variables with JSON that each source depends on."""
 
@@ -53,6 +56,10 @@ class Source:
     def name(self) -> str:
         """The variable, and the file if it names one; what looks like a key is redacted."""
         return redact_shapes(f"{self.variable} ({self.path})") if self.path else self.variable
+
+    def takes_limits(self) -> bool:
+        """True if its limits are in ``SIDESTEP_LIMITS``."""
+        return LIMITS_VARIABLE in self._json_variables
 
     def read(self) -> str | bytes:
         """Return the text of the configuration.

@@ -14,12 +14,13 @@ READ = (
     "SIDESTEP_FALLBACK_CONFIG",
     "SIDESTEP_HINT",
     "SIDESTEP_JOURNAL",
+    "SIDESTEP_LIMITS",
     "SIDESTEP_PROVIDERS",
     "SIDESTEP_ROUTING_RULES",
 )
 """Every variable of ours that is read."""
 
-RESERVED = frozenset({"SIDESTEP_FLEET", "SIDESTEP_LIMITS"})
+RESERVED = frozenset({"SIDESTEP_FLEET"})
 """Names that will be read one day: no mistake, and nothing to advise."""
 
 

@@ -308,7 +308,7 @@ def _why(failure: Failure, rule: _Rule, state: StepState, limits: Limits, *, may
         return f"{no_retry}, and {failure.kind} never swaps a step here"
     if not may_swap:
         status = "no status" if failure.status is None else f"status {failure.status}"
-        return f"{no_retry}, and {status} is not in `fallbackOnErrors`"
+        return f"{no_retry}, and {status} is not in {limits.statuses_key}"
     if state.sibling is None:
         return f"{no_retry}, and there is no further route to move to"
     return f"{no_retry}, and {state.swaps} of {limits.max_swaps} swaps are made"

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ...provider.route import Route
-from ..plan.config import FallbackConfig
+from ..plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +39,17 @@ class Pin:
     tool: str | None = None
 
 
-def pin(history: MoveHistory | None, config: FallbackConfig | None) -> Pin | None:
+def pin(history: MoveHistory | None, plan: Plan | None) -> Pin | None:
     """Return why a conversation with *history* may not move; None: it may."""
-    if history is None or config is None:
+    if history is None or plan is None:
         return None
+    config = plan.config
     if config.move_policy == "first_call" and history.holds_calls:
-        return Pin("the conversation holds tool calls, and `movePolicy` is 'first_call'")
+        key = plan.spelled("movePolicy")
+        return Pin(f"the conversation holds tool calls, and {key} is 'first_call'")
     if config.move_policy == "idempotent":
         for tool in history.tools_run:
             if tool not in config.idempotent_tools:
-                return Pin(f"the tool {tool!r} had run and is not in `idempotentTools`", tool)
+                key = plan.spelled("idempotentTools")
+                return Pin(f"the tool {tool!r} had run and is not in {key}", tool)
     return None

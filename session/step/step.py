@@ -206,7 +206,7 @@ class Step:
         if plan is not None and options.swaps != self.limits.max_swaps:
             self.limits = replace(self.limits, max_swaps=options.swaps)
         if self._history is not None:
-            self.pin = pin(self._history, self.active.config)
+            self.pin = pin(self._history, self.active.plan)
         self._start_walk()
 
     def _start_walk(self) -> None:

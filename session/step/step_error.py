@@ -42,7 +42,9 @@ def error_to_raise(
             message, tool=unsafe_tool, requested=step.requested, attempts=step.attempts
         )
     if is_interrupted:
-        why = "its output was shown, and `onPartial` is 'interrupt'"
+        plan = step.active.plan
+        key = "`onPartial`" if plan is None else plan.spelled("onPartial")
+        why = f"its output was shown, and {key} is 'interrupt'"
         return StreamInterrupted(
             summarize_attempts(step.attempts, why, step.degraded),
             emitted=attempt.output,

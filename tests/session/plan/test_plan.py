@@ -651,7 +651,8 @@ def test_a_conversation_that_stays_says_why_what_was_asked_for_is_passed_over() 
     step = run.take(history=MoveHistory(tools_run=("write",), route=B))
 
     assert step.route == B
-    assert step.skipped == {A: "the tool 'write' had run and is not in `idempotentTools`"}
+    why = "the tool 'write' had run and is not in `idempotent_tools` of [limits]"
+    assert step.skipped == {A: why}
 
 
 @pytest.mark.parametrize("where", ["check_move", "count"])

@@ -227,9 +227,27 @@ def test_what_a_candidate_leaves_out_is_taken_from_its_provider() -> None:
             id="a limit below zero",
         ),
         pytest.param(
-            rule(A) + "[limits]\nfallback_on_errors = [402]\n",
-            "limits.fallback_on_errors is not a setting: use one of max_upstream_retry_attempts",
-            id="a limit that the rules set themselves",
+            rule(A) + "[limits]\ncooldownSeconds = -1\n",
+            f"limits.cooldown_seconds is wrong, got -1: {pydantic_goes_on(NonNegativeInt, -1)}",
+            id="a limit below zero, in the other spelling",
+        ),
+        pytest.param(
+            rule(A) + "[limits]\ncooldown_seconds = true\n", "limits.cooldown_seconds is wrong",
+            id="a limit that is true",
+        ),
+        pytest.param(
+            rule(A) + "[limits]\nidempotent_tools = 'read'\n",
+            'limits.idempotent_tools is wrong, got a string: input should be a valid list: write '
+            'idempotent_tools = ["read_file"]', id="a tool alone",
+        ),
+        pytest.param(
+            rule(A) + "[limits]\nproviders = {}\n",
+            "limits.providers is not a setting: use one of fallback_on_errors, ",
+            id="what is no limit",
+        ),
+        pytest.param(
+            rule(A) + "[limits]\nmax_wait_seconds = 1\nmaxWaitSeconds = 1\n",
+            "`max_wait_seconds` is written in two spellings; write it once", id="two spellings",
         ),
         pytest.param(
             "idempotent_tools = [1]\n" + rule(A),
