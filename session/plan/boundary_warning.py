@@ -37,4 +37,4 @@ def outside_warning(
 
 def provider_cure(entry: ChainEntry) -> str:
     """Return what to do if the boundary of *entry*, which only its provider has, is unknown."""
-    return f"write the `boundary` of the provider {entry.route.provider!r}"
+    return f"write the `boundary` of {entry.route.provider!r} in SIDESTEP_PROVIDERS"

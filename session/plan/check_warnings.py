@@ -10,6 +10,7 @@ from ...provider.route import Route
 from ...provider.secret import Secret
 from .config_warning import ConfigWarning
 from .hint import HintPlan
+from .link_warnings import link_warnings
 from .misspelt_key import misspelt_key
 from .plan import HINT
 from .sibling_map import reachable
@@ -44,7 +45,7 @@ def plan_warnings(
     if plan is not None and not plan.chains:
         yield from _key_warnings(courses.values(), plan.config)
     yield from _course_warnings(courses, plan)
-    yield from _inherited_warnings(courses, plan)
+    yield from _link_warnings(courses, plan, providers)
     yield from _provider_warnings(courses.values(), providers, plan, environ)
 
 
@@ -121,16 +122,31 @@ def _course_warnings(
             yield ConfigWarning("C019", message, "leave it out, unless a step is to come back")
 
 
+def _link_warnings(
+    courses: Mapping[str, RouteOptions], plan: Plan | None, providers: Mapping[str, Provider]
+) -> Iterator[ConfigWarning]:
+    """Warn of names that a provider does not know, and of links that hold or can do less."""
+    inherited = dict(_inherited_warnings(courses, plan))
+    yield from inherited.values()
+    if plan is not None:
+        chains = [chain for name in courses if (chain := plan.entries_for(name))]
+        yield from link_warnings(chains, providers, warned_of=inherited)
+
+
 def _inherited_warnings(
     courses: Mapping[str, RouteOptions], plan: Plan | None
-) -> Iterator[ConfigWarning]:
-    """Warn of elements that take the step's model: it has none, or its name is another there."""
+) -> Iterator[tuple[Route | int, ConfigWarning]]:
+    """Warn of elements that take the step's model: it has none, or its name is another there.
+
+    Each warning comes with its route, or with a number if it is of no route.
+    """
     if not isinstance(plan, HintPlan) or not plan.inherits:
         return
     spelled = {entry.route for chain in plan.chains.values() for entry in chain}
     for name, course in courses.items():
         if name == HINT:
-            yield from (each for each in plan.follow(None).warnings if each not in plan.warnings)
+            unnamed = plan.follow(None).warnings
+            yield from enumerate(each for each in unnamed if each not in plan.warnings)
             continue
         if "/" not in (model := Route(name).model):
             continue
@@ -139,7 +155,7 @@ def _inherited_warnings(
             if is_inherited and route.provider != Route(name).provider:
                 message = f"{str(route)!r} has the name that {Route(name).provider!r} gives a model"
                 cure = f'write the element as "{route.provider}:model", unless it has that name too'
-                yield ConfigWarning("C089", message, cure)
+                yield route, ConfigWarning("C089", message, cure)
 
 
 def _provider_warnings(

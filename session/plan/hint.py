@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from ...provider.catalog.provider import Provider
+    from .chain_entry import ChainEntry
     from .needs import Needs
 
 
@@ -42,8 +43,14 @@ class HintPlan(Plan):
         self, asked: str, needs: Needs | None = None, *, pinned: Route | None = None
     ) -> RouteOptions:
         """Return the chain of the hint, for whatever route the step asks."""
-        inherited = None if asked == HINT else asked_route(asked, [HINT]).model
-        return self.follow(inherited).options_for(HINT, needs, pinned=pinned)
+        return self._followed(asked).options_for(HINT, needs, pinned=pinned)
+
+    def entries_for(self, asked: str) -> tuple[ChainEntry, ...]:
+        """Return the chain of the hint, for whatever route the step asks."""
+        return self._followed(asked).chains[HINT]
+
+    def _followed(self, asked: str) -> Plan:
+        return self.follow(None if asked == HINT else asked_route(asked, [HINT]).model)
 
 
 def following_plan(

@@ -138,6 +138,14 @@ class Plan:
             **verdicts,
         )
 
+    def entries_for(self, asked: str) -> tuple[ChainEntry, ...]:
+        """Return the route on which a step that asks for *asked* starts, and all its links."""
+        if self.chains:
+            chain = self.chains.get(asked)
+            return self._entries_of(asked_route(asked, self.chains))[:1] if chain is None else chain
+        siblings = reachable(Route(asked), self.config.fallback_models_by_model)
+        return tuple(map(self._map_entry, (Route(asked), *siblings)))
+
     def window_of(self, route: Route) -> int | None:
         """Return the least window in tokens that is declared for *route*; None: unknown."""
         facts = (self.provider_facts.get(route.provider), self.providers.get(route.provider))

@@ -76,8 +76,8 @@ OUTSIDE = [
     pytest.param(
         {"SIDESTEP_FALLBACK_CONFIG": within(zai="eu", openai="eu")},
         [f"a step that asks for '{A}' must stay in 'eu', as that route, but the boundary of '{B}' "
-         "is unknown, so it is never used: write the `boundary` of the provider 'anthropic', or "
-         "remove the sibling"],
+         "is unknown, so it is never used: write the `boundary` of 'anthropic' in "
+         "SIDESTEP_PROVIDERS, or remove the sibling"],
         id="a map, of nobody knows where",
     ),
     pytest.param(
@@ -89,8 +89,8 @@ OUTSIDE = [
             "SIDESTEP_PROVIDERS": {"zai": {"boundary": "{eu}"}},
         },
         [f"a step that asks for '{A}' must stay in '{{eu}}', as that route, but the boundary of "
-         f"'{B}' is unknown, so it is never used: write the `boundary` of the provider "
-         "'anthropic', or remove the sibling"],
+         f"'{B}' is unknown, so it is never used: write the `boundary` of 'anthropic' in "
+         "SIDESTEP_PROVIDERS, or remove the sibling"],
         id="a map, by the other variable",
     ),
     pytest.param(
