@@ -135,6 +135,8 @@ class ContextOverflow(StepFailed):
 class BudgetExceeded(StepFailed):
     """A budget leaves no further attempt, or the turn has taken `max_steps` steps.
 
+    Or `max_wrong_answers` answers in a row held nothing but calls that cannot be run.
+
     Raised between attempts, or when ``seconds`` run out (this cancels the running call). No route
     is degraded and no other route is tried.
     """

@@ -31,10 +31,12 @@ class ToolResult:
     Args:
         output: What the model is shown.
         is_error: The call failed, and *output* says why.
+        was_run: False: the function was not called, because the arguments do not fit.
     """
 
     output: Output
     is_error: bool = False
+    was_run: bool = True
 
 
 LONGEST_INPUT = 500_000
@@ -58,7 +60,7 @@ def bounded_call(call: ToolCall, longest: int) -> tuple[ToolCall, ToolResult] | 
         "be given in one call. Give them in smaller pieces, in several calls."
     )
     return replace(call, input=shortened_input(call.input, longest)), ToolResult(
-        text, is_error=True
+        text, is_error=True, was_run=False
     )
 
 
@@ -156,18 +158,20 @@ class Tool:
         that is no `Exception`, such as `KeyboardInterrupt`. A cancellation that the function caused
         itself, by waiting for a task that was cancelled, is a failure in the result.
         """
-        output, is_error = await self._outcome(input)
+        try:
+            arguments = self._arguments.check(input)
+        except Exception as error:  # noqa: BLE001 - whatever a validator raises is for the model
+            why = str(error) if isinstance(error, BadArguments) else _message(error)
+            return ToolResult(bounded(clean(why), self.longest), is_error=True, was_run=False)
+        output, is_error = await self._outcome(arguments)
         return ToolResult(bounded(output, self.longest), is_error)
 
-    async def _outcome(self, raw: Mapping[str, Any]) -> tuple[Output, bool]:
+    async def _outcome(self, arguments: Mapping[str, Any]) -> tuple[Output, bool]:
         """Return what the model is shown, and whether it is an error."""
         try:
-            arguments = self._arguments.check(raw)
             with anyio.move_on_after(self.timeout):
                 returned = await self._call(arguments)
                 return _output_of(returned)
-        except BadArguments as error:
-            return clean(str(error)), True
         except asyncio.CancelledError:
             if _is_cancelled():
                 raise

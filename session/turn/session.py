@@ -36,6 +36,8 @@ Compact = Callable[["Session"], Awaitable[bool]]
 
 MAX_STEPS = 1_000
 """Default for the steps of one turn, because an agent must not call tools for ever."""
+MAX_WRONG_ANSWERS = 5
+"""Default for the answers in a row of nothing but wrong calls, because each of them is paid."""
 
 
 class Session:
@@ -56,6 +58,8 @@ class Session:
         max_output_tokens: Longest answer of one step, in tokens; None: the provider decides.
         reasoning: How much the model should think; None: the model decides.
         max_steps: Steps that one turn may take.
+        max_wrong_answers: Answers in a row that may hold nothing but calls that cannot be run: of
+            no tool, or with arguments that do not fit. After so many the turn ends.
         eager: Start a tool as soon as its call is complete, while the answer still streams. If the
             stream then fails, the step is not retried: the results stay, and a new step
             continues from them.
@@ -89,6 +93,7 @@ class Session:
         max_output_tokens: int | None = None,
         reasoning: Effort | None = None,
         max_steps: int = MAX_STEPS,
+        max_wrong_answers: int = MAX_WRONG_ANSWERS,
         eager: bool = False,
         compact: Compact | None = None,
         budget: Budget | None = None,
@@ -100,6 +105,7 @@ class Session:
         check_count("max_output_tokens", max_output_tokens, is_optional=True)
         check_effort("reasoning", reasoning)
         check_count("max_steps", max_steps)
+        check_count("max_wrong_answers", max_wrong_answers)
         requested = middleware.requested(route)
         self.transcript = transcript = Transcript(MemoryStore() if store is None else store)
         self._running: Turn | None = None
@@ -121,6 +127,7 @@ class Session:
             route=requested,
             system=system,
             max_steps=max_steps,
+            max_wrong_answers=max_wrong_answers,
             eager=eager,
             compact=None if compact is None else partial(compact, self),
             on_event=on_event,
@@ -177,7 +184,7 @@ class Session:
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, or the conversation is too long.
             BudgetExceeded: A budget leaves no further attempt, or the turn has taken `max_steps`
-                steps; it is a `StepFailed`.
+                steps or `max_wrong_answers` wrong answers in a row; it is a `StepFailed`.
             StoreError: The store cannot be read or written.
             TimeoutError: The deadline has passed.
         """

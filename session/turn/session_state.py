@@ -42,6 +42,7 @@ class SessionState:
     route: Route
     system: str | None
     max_steps: int
+    max_wrong_answers: int
     eager: bool
     compact: Callable[[], Awaitable[bool]] | None
     on_event: Listener | None

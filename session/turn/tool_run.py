@@ -29,6 +29,9 @@ class ToolRun:
     Args:
         tools: The tools by name.
         emit: Called when a tool starts and when it ends.
+
+    Attributes:
+        runs: How many tools were called so far; wrong calls do not count.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class ToolRun:
         self._tools = tools
         self._transcript = transcript
         self._emit = emit
+        self.runs = 0
 
     async def run_all(self, message: Message) -> None:
         """Run every pending call of *message*; consecutive parallel tools run side by side.
@@ -91,6 +95,7 @@ class ToolRun:
             await anyio.lowlevel.checkpoint_if_cancelled()
             result = await tool.run(call.input)
         except BaseException:
+            self.runs += 1
             interrupted = replace(call, state="interrupted", is_error=True)
             with suppress(StoreError):  # it is stored with the next change
                 await self._transcript.set_call(message, index, interrupted)
@@ -99,6 +104,7 @@ class ToolRun:
         await self._end(message, index, started, result)
 
     async def _end(self, message: Message, index: int, call: ToolCall, result: ToolResult) -> None:
+        self.runs += result.was_run
         state: ToolState = "error" if result.is_error else "completed"
         ended = replace(call, state=state, output=result.output, is_error=result.is_error)
         await self._transcript.set_call(message, index, ended)
@@ -132,4 +138,4 @@ def _unknown(name: str, tools: Mapping[str, Tool]) -> ToolResult:
 
     names = ", ".join(sorted(tools)) or "none at all"
     text = f"There is no tool {name!r}; there are: {names}."
-    return ToolResult(text, is_error=True)
+    return ToolResult(text, is_error=True, was_run=False)

@@ -24,6 +24,7 @@ from .reply_reader import ReplyReader
 from .session_state import SessionState
 from .tool_run import ToolRun
 from .transcript import UNSTARTED
+from .wrong_answers import WrongAnswers
 
 _AT_ONCE = 1e-9
 """Seconds for a step if the deadline has passed already, because a step refuses 0."""
@@ -50,6 +51,7 @@ class Turn:
         self._listener = listener
         self._tools = ToolRun(state.tools, state.transcript, self.emit)
         self._broken_answers = BrokenAnswers(state.middleware)
+        self._wrong_answers = WrongAnswers(state.max_wrong_answers)
         self._last_break: FallbackUnsafe | None = None
         self._route = state.route
         self._text = ""
@@ -124,9 +126,12 @@ class Turn:
         """Take steps until one calls no tool and the user has said nothing since."""
         state = self._state
         for _ in range(state.max_steps):
+            runs = self._tools.runs
             message = await self._step_that_fits()
             had_calls = message.has_calls or self._last_break is not None
             await self._run_calls(message)
+            has_run = self._tools.runs > runs
+            self._wrong_answers.check(message, has_run=has_run, requested=state.route)
             await self._pause()
             if not await self._append_steering() and not had_calls:
                 return

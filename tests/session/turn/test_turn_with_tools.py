@@ -207,6 +207,71 @@ async def test_a_turn_that_calls_tools_for_ever_ends_with_its_steps() -> None:
     assert len(tools.ran) == 3
 
 
+UNFIT = {"name": "write", "input": {"way": "a.py"}}
+UNKNOWN = {"name": "rm", "input": {"path": "a.py"}}
+HUGE = {"name": "write", "input": {"path": "x" * 100}}
+
+
+@pytest.mark.parametrize("route", [A, B])
+@pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
+@pytest.mark.parametrize(
+    ("wrong", "most"),
+    [
+        pytest.param([UNFIT], 5, id="arguments that do not fit"),
+        pytest.param([UNKNOWN], 5, id="an unknown tool"),
+        pytest.param([HUGE], 5, id="arguments that are too long"),
+        pytest.param([UNFIT, UNKNOWN], 5, id="both in one answer"),
+        pytest.param([UNFIT], 2, id="another number"),
+    ],
+)
+async def test_a_turn_of_nothing_but_wrong_calls_ends(
+    route: Route, wrong: list[Any], most: int, *, eager: bool
+) -> None:
+    tools = Tools()
+    options = {"tools": [Tool(tools.write, longest_input=50)], "eager": eager}
+    if most != 5:
+        options["max_wrong_answers"] = most
+    answered = [{"tool_calls": wrong, "times": most}, {"tool_calls": [WRITE]}, DONE]
+    async with Outage({route: answered}, route=route, session=options) as outage:
+        with pytest.raises(BudgetExceeded, match=f"{most} answers in a row.*{wrong[-1]['name']}"):
+            await outage.session.turn("Mend it.")
+        asked = len(outage.asked)
+        ended = await outage.session.turn(None)
+
+    assert (asked, ended.text, tools.ran) == (most, "Done.", ["write a.py"])
+    states = [state for message in answers(outage.session) for _, state, _ in calls(message)]
+    assert states == ["error"] * len(wrong) * most + ["completed"]
+
+
+@pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
+@pytest.mark.parametrize(
+    "right",
+    [pytest.param([WRITE], id="a call that fits"), pytest.param([UNFIT, WRITE], id="one of two")],
+)
+async def test_wrong_calls_are_counted_in_a_row(right: list[Any], *, eager: bool) -> None:
+    tools = Tools()
+    wrong = {"tool_calls": [UNFIT], "times": 4}
+    answered = [wrong, {"tool_calls": right}, wrong, {"tool_calls": right}, wrong, DONE]
+    options = {**tools.options, "eager": eager}
+    async with Outage({A: answered}, session=options) as outage:
+        ended = await outage.session.turn("Mend it.")
+
+    assert ended.text == "Done."
+    assert len(outage.asked) == 15
+
+
+async def test_a_tool_that_fails_is_no_wrong_call() -> None:
+    def write(path: str) -> str:
+        """Write a file."""
+        raise OSError(f"{path} is read-only")
+
+    answered = [{"tool_calls": [WRITE], "times": 8}, DONE]
+    async with Outage({A: answered}, session={"tools": [write]}) as outage:
+        ended = await outage.session.turn("Mend it.")
+
+    assert ended.text == "Done."
+
+
 async def test_an_eager_tool_that_ran_in_a_failed_answer_keeps_its_result_and_runs_once() -> None:
     tools = Tools()
     broken = {"reasoning": "Hm.", "tool_calls": [WRITE, READ], "after": 3, "error": 503}
@@ -949,11 +1014,14 @@ async def test_a_call_with_arguments_that_are_too_long_is_not_run_and_kept_short
     assert "x" * 1_001 not in str(outage.stub.requests[1].body)
 
 
-async def test_a_call_of_no_tool_with_arguments_that_are_too_long_is_shortened_as_well() -> None:
-    call = {"tool_calls": [{"name": "nothing", "input": {"text": "x" * 600_000}}]}
+async def test_a_call_of_no_tool_with_arguments_that_are_too_long_is_shortened_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sidestep.session.tool.tool.LONGEST_INPUT", 1_000)
+    call = {"tool_calls": [{"name": "nothing", "input": {"text": "x" * 2_000}}]}
     async with Outage({A: [call, DONE]}) as outage:
         await outage.session.turn("go")
         kept = [part for m in outage.session.conversation.messages for part in m.parts]
 
     made = next(part for part in kept if isinstance(part, ToolCall))
-    assert len(made.input["text"]) < 500_000
+    assert len(made.input["text"]) < 1_000

@@ -1,0 +1,48 @@
+"""End a turn in which the model writes nothing but calls that cannot be run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...provider.conversation import ToolCall
+from ..error import BudgetExceeded
+
+if TYPE_CHECKING:
+    from ...provider.conversation import Message
+    from ...provider.route import Route
+
+
+class WrongAnswers:
+    """Count the answers in a row whose calls could not be run, not one of them.
+
+    Such a call names no tool, or its arguments do not fit or are too long. The model is shown why,
+    so it may do better; but some never do.
+
+    Args:
+        most: How many of them end the turn.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._count = 0
+
+    def check(self, message: Message, *, has_run: bool, requested: Route) -> None:
+        """Count *message*, after its calls.
+
+        Args:
+            has_run: At least one of its calls was run.
+
+        Raises:
+            BudgetExceeded: It is one too many.
+        """
+        self._count = self._count + 1 if message.has_calls and not has_run else 0
+        if self._count < self._most:
+            return
+        names = {part.name: None for part in message.parts if isinstance(part, ToolCall)}
+        raise BudgetExceeded(
+            f"{self._count} answers in a row held nothing but calls that cannot be run (the last "
+            f"called {', '.join(map(repr, names))}), and their results say why: ask another "
+            "model, make the tool's arguments simpler, or raise `max_wrong_answers`",
+            requested=requested,
+            attempts=(),
+        )
