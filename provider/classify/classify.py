@@ -14,6 +14,7 @@ from ..cure import Change
 from ..failure import Failure, FailureKind, Stage
 from ..json_value import mapping
 from ..secret import redact_shapes
+from .bare_error import is_bare_error
 from .fact_lookup import facts_in_order, kind_of_status, own_facts
 from .fact_tables import tables_of, tables_of_upstream
 from .redirect import redirect_failure
@@ -142,6 +143,7 @@ def has_error_object(value: object) -> bool:
         or top.get("success") is False
         or mapping(top.get("base_resp")).get("status_code") not in (None, 0, "0")
         or (0 < len(top) <= 2 and any(name.endswith("Exception") for name in top))
+        or is_bare_error(top)
     )
 
 

@@ -99,7 +99,7 @@ def parse_body(body: bytes) -> tuple[object, str]:
         try:
             return from_json(body, allow_partial="trailing-strings"), "json"
         except ValueError:
-            return _first_object(body.decode("utf-8", "replace")), "json"
+            return error_body(body.decode("utf-8", "replace")), "json"
     if body.startswith(b"<"):
         return None, "html"
     return (None, "binary") if b"\0" in body else (body.decode("utf-8", "replace"), "text")
@@ -124,9 +124,12 @@ def find_error(value: object) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Return the outermost object of *value*, and the object in it that describes the error."""
     items = [mapping(item) for item in value] if isinstance(value, list) else [mapping(value)]
     top = next((item for item in items if item.get("error")), items[0] if items else {})
-    inside = (mapping(top.get("response")), top, mapping(top.get("data")))
+    response = mapping(top.get("response"))
+    inside = (response, mapping(response.get("status_details")), top, mapping(top.get("data")))
     owners = [owner for owner in inside if owner]
-    error = next((owner for owner in owners if _tells(owner.get("error"))), (owners or [top])[0])
+    named = (owner for owner in owners if _tells(owner.get("error")))
+    plain = (owner for owner in owners if owner.get("message") or owner.get("code"))
+    error = next(named, None) or next(plain, None) or (owners or [top])[0]
     if not error.get("error") and isinstance(top.get("errors"), list):
         error = mapping(next(iter(top["errors"]), None))
     for _ in range(_DEEPEST):
@@ -270,7 +273,7 @@ def _inner_bodies(value: object) -> Iterator[object]:
         yield raw
     for text in (raw, error.get("message"), error.get("error"), top.get("detail"), value):
         if isinstance(text, str) and (wrapped := _wrapping(text)):
-            body = _first_object(text, wrapped.end())
+            body = error_body(text, wrapped.end())
             if body is not None:
                 yield body
     if isinstance(raw, str) and raw:
@@ -285,7 +288,7 @@ def _wrapping(text: str) -> re.Match[str] | None:
     return re.match(_LOOSE_WRAPPING, text, re.IGNORECASE) or re.match(_WRAPPING, text)
 
 
-def _first_object(text: str, start: int = 0) -> object:
+def error_body(text: str, start: int = 0) -> object:
     """Return the object that begins at *start*, or in an array there; None: it is no error body."""
     start = max(text.find("{", start, start + 80), 0)
     try:

@@ -11,7 +11,7 @@ from ..conversation import Usage
 from ..failure import FailureKind
 from ..json_value import read_json
 from . import stream_error
-from .stop_word import is_malformed_call, is_proper_end
+from .stop_word import is_broken, is_malformed_call, is_proper_end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +100,7 @@ class BaseDecoder:
         try:
             return read_json(data)
         except ValueError:
-            raise stream_error.unreadable(data) from None
+            raise stream_error.unreadable(data, self._provider, self.wire) from None
 
     def _take_done(self) -> None:
         """Note that nothing more comes; this alone does not prove the answer whole."""
@@ -126,4 +126,5 @@ class BaseDecoder:
         """Return the failure that the stop reason *stop* means; None: it means none."""
         if is_malformed_call(stop):
             return FailureKind.TOOL_CALL_MALFORMED
-        return kind_of_stop(stop, provider=self._provider, wire=self.wire)
+        kind = kind_of_stop(stop, provider=self._provider, wire=self.wire)
+        return FailureKind.SERVER_ERROR if kind is None and is_broken(stop) else kind

@@ -18,6 +18,7 @@ from ..json_value import read_json
 _LENIENT = json.JSONDecoder(strict=False)
 """It takes a raw line break or tab inside a string, which JSON forbids."""
 _TEXT = re.compile(r"\S")
+_FENCE = re.compile(r"\s*```(?:json)?\s*(\{.*\})\s*```\s*", re.DOTALL)
 _MOST = 64  # values in the arguments of one call
 _DEEPEST = 3  # times that arguments may be encoded
 
@@ -55,7 +56,9 @@ def _objects(text: str, depth: int) -> list[dict[str, Any]] | None:
     try:
         values = [read_json(text)]
     except ValueError:
-        values = _values(text)
+        values = _values(_undressed(text))
+    if len(values) == 1 and isinstance(values[0], list) and len(values[0]) == 1:
+        values = values[0]  # the one object in a list
     objects: list[dict[str, Any]] = []
     for value in values:
         if isinstance(value, dict):
@@ -67,6 +70,12 @@ def _objects(text: str, depth: int) -> list[dict[str, Any]] | None:
         else:
             return None
     return objects or None
+
+
+def _undressed(text: str) -> str:
+    """Return *text* without what can be no part of arguments: a fence, or a mark at an end."""
+    found = _FENCE.fullmatch(text)
+    return (text if found is None else found[1]).strip("\ufeff\0")
 
 
 def _values(text: str) -> list[Any]:

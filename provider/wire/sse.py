@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from ..json_value import read_json
+from ..json_value import mapping, read_json
 from . import stream_error
 
 Event: TypeAlias = tuple[bytes, bytes]
@@ -181,6 +181,6 @@ def _error_in(field: bytes, value: bytes) -> bytes | None:
         read = read_json(value)
     except ValueError:
         return None
-    if has_error_object(read):
-        return value.strip()
-    return b'{"error":%s}' % value.strip() if field == b"error" and read else None
+    if field == b"error" and read and not mapping(read).get("error"):
+        return b'{"error":%s}' % value.strip()
+    return value.strip() if has_error_object(read) else None

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..json_value import mapping, string
+from ..json_value import string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,13 +25,22 @@ CUT = "length"
 """The word for a cut answer, where a gateway reports another reason for its end."""
 
 _CUT = re.compile(
-    r"(?:model_|max_|maximum_)?length|(?:token|output|length|time)_limit"
-    r"|max_?output|max(?:imum)?_?(?:output|completion|new|total)?_?tokens?(?:_\w+)?"
+    r"(?:model_|max_|maximum_)?length(?:_limit)?|(?:token|output|length|time|error)s?_limit"
+    r"|max_?output|max(?:imum)?_?(?:[a-z]{1,12}_?)?_?tokens?(?:_\w+)?|max(?:imum)?_context(?:_\w+)?"
+    r"|truncat\w+|incomplete|cut_?off|out_of_tokens|context_(?:length|window|limit|size)(?:_\w+)?"
+)
+_BROKEN = re.compile(
+    r"(?:\w+_)?(?:cancel\w*|abort\w*|interrupt\w*|disconnect\w*|preempt\w*|shutdown|crash\w*"
+    r"|time_?out|timed_out|errored|error|failed|failure)"
 )
 _PROPER = frozenset({"end_turn", "stop", "completed"})
 _MALFORMED = frozenset({"malformed_function_call", "unexpected_tool_call", "malformed_tool_use"})
-_NATIVE = ("native_finish_reason", "native_stop_reason", "raw_finish_reason", "rawFinishReason")
-_LIKE_NATIVE = (*_NATIVE, "finish_reason", "stop_reason", "finishReason", "stopReason")
+_REASON = re.compile(r"\w*(?:finish|stop)_?reason", re.IGNORECASE)
+_OBJECTS = {"finish_details": "type", "incomplete_details": "reason"}
+_FIELDS = frozenset({"provider_specific_fields", "provider_metadata"})
+_OUTPUT = frozenset({"usage", "message", "logprobs", "error"})
+_MOST = 40  # names beside a stop reason that are looked at
+_DEEPEST = 3
 
 
 def plain_word(stop: str) -> str:
@@ -59,14 +68,27 @@ def is_malformed_call(stop: str | None) -> bool:
     return plain_word(stop or "").casefold() in _MALFORMED
 
 
-def native_words(choice: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the stop reasons that *choice* has beside its ``finish_reason``."""
-    owners = choice, mapping(choice.get("delta"))
-    for name in (*_NATIVE, "stop_reason", "finishReason"):
-        yield string(choice.get(name))
-    yield string(mapping(choice.get("finish_details")).get("type"))
-    yield string(mapping(choice.get("incomplete_details")).get("reason"))
-    for owner in owners:
-        fields = mapping(owner.get("provider_specific_fields"))
-        for name in _LIKE_NATIVE:
-            yield string(fields.get(name))
+def is_broken(stop: str | None) -> bool:
+    """True if *stop* says that the server gave the answer up, such as ``USER_CANCEL``."""
+    word = plain_word(stop or "").casefold().replace("-", "_").replace(" ", "_")
+    return _BROKEN.fullmatch(word) is not None
+
+
+def native_words(owner: Mapping[str, Any], depth: int = _DEEPEST) -> Iterator[str]:
+    """Yield the stop reasons in *owner*, a chunk or a choice, beside its ``finish_reason``."""
+    for name, value in list(owner.items())[:_MOST]:
+        if isinstance(value, str):
+            if name != "finish_reason" and _REASON.fullmatch(name):
+                yield value
+        elif isinstance(value, dict) and name not in _OUTPUT:
+            yield from _words_of(name, value)
+            if depth:
+                yield from native_words(value, depth - 1)
+
+
+def _words_of(name: str, value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the word of an object that stands for a stop reason."""
+    if name in _OBJECTS:
+        yield string(value.get(_OBJECTS[name]))
+    elif name in _FIELDS:  # the provider's own chunk, as LiteLLM passes it on
+        yield string(value.get("finish_reason"))

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ..classify.classify import classify_error_object, has_error_object, shorten
+from ..classify.report import error_body
 from ..error import ProviderError
 from ..failure import Failure, FailureKind, Stage
+
+_READ = 65_536
+_LABEL = re.compile(r"\W{0,3}(?:error|err|exception|failed)\W{0,4}(?=\{)", re.IGNORECASE)
+"""What some servers write before an error in an event."""
 
 if TYPE_CHECKING:
     from ..catalog.provider import Provider
@@ -20,8 +26,14 @@ def error_event(value: object, *, provider: Provider | str, wire: Wire) -> Provi
     return ProviderError(failure)
 
 
-def unreadable(data: bytes) -> ProviderError:
-    """Return the error for an event that is not JSON; its content is not repeated."""
+def unreadable(data: bytes, provider: Provider | str, wire: Wire) -> ProviderError:
+    """Return the error for an event that is not JSON, or the error in it after a few words.
+
+    Otherwise its content is not repeated.
+    """
+    words = data[:_READ].decode("utf-8", "replace")
+    if (found := _LABEL.match(words)) is not None and (body := error_body(words, found.end())):
+        return error_event({"error": body}, provider=provider, wire=wire)
     return _server_error(f"sent an event of {len(data)} bytes that is not JSON (invalid JSON)")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...classify.classify import has_error_object
-from ...conversation import Part, Reasoning, Text, ToolCall
+from ...conversation import Part, Reasoning, Text, ToolCall, Usage
 from ...delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ...json_value import integer, mapping, string
 from .. import stream_error
@@ -19,7 +19,7 @@ from ..call_arguments import read_arguments
 from ..event_template import EventTemplate
 from ..protocol import new_call_id
 from ..seen_calls import SeenCalls
-from ..stop_word import CUT, is_cut
+from ..stop_word import CUT, is_cut, native_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -276,7 +276,8 @@ class AnthropicDecoder(BaseDecoder):
         delta = mapping(value.get("delta"))
         stop = string(delta.get("stop_reason"))
         self.stop_count += bool(stop)
-        self._stop = stop or self._stop
+        if not (is_cut(self._stop) and stop):
+            self._stop = next(filter(is_cut, native_words(delta)), stop) or self._stop
         details = mapping(delta.get("stop_details"))
         texts = (string(details.get(name)) for name in ("category", "explanation"))
         self._detail = ", ".join(text for text in texts if text) or self._detail
@@ -297,12 +298,18 @@ class AnthropicDecoder(BaseDecoder):
         brings_cache = read > (mine.cache_read or 0) or written > (mine.cache_write or 0)
         if brings_cache and integer(usage.get("input_tokens")) is not None:
             mine.input = None
+        elif mine.input is not None and usage.get("input_tokens") == _whole(mine):
+            usage = {**usage, "input_tokens": mine.input}  # the cache counts in it once more
         if usage.get("output_tokens") == 0 and mine.output == 1:
             mine.output = 0  # the 1 of the start stands for a count that never came
         mine.input = _larger(mine.input, usage.get("input_tokens"))
         mine.output = _larger(mine.output, usage.get("output_tokens"))
         mine.cache_read = _larger(mine.cache_read, usage.get("cache_read_input_tokens"))
         mine.cache_write = _larger(mine.cache_write, usage.get("cache_creation_input_tokens"))
+
+
+def _whole(usage: Usage) -> int:
+    return (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
 
 
 def _larger(earlier: int | None, count: object) -> int | None:

@@ -198,10 +198,11 @@ class GeminiDecoder(BaseDecoder):
         yield ToolCallEnded(made.id, name, arguments)
 
     def _take_stop(self, candidate: Mapping[str, Any]) -> None:
-        """Keep the stop reason: the last one, unless an earlier one means failure."""
+        """Keep the stop reason: the last one, unless an earlier one means failure or a cut."""
         finish = string(candidate.get("finishReason"))
         self.stop_count += finish not in _UNSPECIFIED
-        if finish not in _UNSPECIFIED and self._failure_of(self._stop) is None:
+        is_over = is_cut(self._stop) or self._failure_of(self._stop) is not None
+        if finish not in _UNSPECIFIED and not is_over:
             self._stop = finish
             self._detail = string(candidate.get("finishMessage"))
 

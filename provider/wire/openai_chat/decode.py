@@ -19,7 +19,7 @@ from ...json_value import integer, mapping, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..event_template import EventTemplate
-from ..stop_word import CUT, is_cut, is_malformed_call, native_words, plain_word
+from ..stop_word import CUT, is_broken, is_cut, is_malformed_call, native_words, plain_word
 from .reasoning_details import ReasoningDetails
 from .think_tag import ThinkTag
 from .tool_calls import CallAssembler, is_of_other_kind
@@ -140,7 +140,7 @@ class ChatDecoder(BaseDecoder):
             self._template.learn(data, content)
             self._text.append(content)
             return (TextDelta(content),)
-        return self._choice(choice, delta)
+        return self._choice(choice, delta, value)
 
     def _first(self, choices: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
         """Return the choice of the answer's first index; None: *choices* hold only others."""
@@ -198,7 +198,11 @@ class ChatDecoder(BaseDecoder):
         is_alone = delta.keys() <= {"content", "role"} and not choice.get("finish_reason")
         return is_alone and self._tag is None
 
-    def _choice(self, choice: Mapping[str, Any], delta: Mapping[str, Any]) -> Sequence[Delta]:
+    def _choice(
+        self, choice: Mapping[str, Any], delta: Mapping[str, Any], value: Mapping[str, Any]
+    ) -> Sequence[Delta]:
+        if choice.get("error"):
+            raise self._error({"error": choice["error"]})
         deltas: list[Delta] = []
         if delta:
             deltas += self._thinking(delta)
@@ -214,14 +218,14 @@ class ChatDecoder(BaseDecoder):
             self._refuse(delta.get("refusal"))
         finish = choice.get("finish_reason")
         if finish and isinstance(finish, str):
-            self._take_stop(finish, choice)
+            self._take_stop(finish, choice, value)
             deltas += self._calls.close(is_cut=is_cut(self._stop))
         if self._stop is not None and self._tag is not None:
             deltas += [self._keep(held) for held in self._tag.end()]
             self._tag = None
         return deltas
 
-    def _take_stop(self, finish: str, choice: Mapping[str, Any]) -> None:
+    def _take_stop(self, finish: str, choice: Mapping[str, Any], chunk: Mapping[str, Any]) -> None:
         """Keep the stop reason: the last one, unless an earlier one means failure or a cut.
 
         A gateway may say that the model called a tool, although the provider behind it cut the
@@ -233,10 +237,10 @@ class ChatDecoder(BaseDecoder):
         self._stop = finish
         if is_cut(finish) or self._failure_of(finish) is not None:
             return
-        native = [word for word in native_words(choice) if word]
-        malformed = next((word for word in native if is_malformed_call(word)), None)
-        if malformed is not None:
-            self._stop = malformed
+        native = [word for word in (*native_words(choice), *native_words(chunk)) if word]
+        failed = next((word for word in native if is_malformed_call(word) or is_broken(word)), None)
+        if failed is not None:
+            self._stop = failed
         elif any(map(is_cut, native)):
             self._stop = CUT
 

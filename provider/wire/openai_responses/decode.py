@@ -16,7 +16,7 @@ from ...json_value import integer, mapping, string
 from .. import stream_error
 from ..base_decoder import BaseDecoder
 from ..seen_calls import SeenCalls
-from ..stop_word import CUT, is_cut
+from ..stop_word import CUT, is_cut, native_words
 from .output_item import KEPT, Item
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _NOTHING: tuple[Delta, ...] = ()
 _TERMINAL = frozenset(
-    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
+    f"response.{status}" for status in ("completed", "incomplete", "failed", "cancelled", "done")
 )
 CANCELLED = "cancelled"
 """The status of an answer in the background that was stopped, by the program or by a gateway."""
@@ -129,7 +129,7 @@ class ResponsesDecoder(BaseDecoder):
         if kind == "response.output_item.done":
             return self._done(value)
         if kind in _TERMINAL:
-            self._finish(kind, value.get("response"))
+            self._finish(kind, value)
         elif kind == "error" or has_error_object(value):
             raise self._error(value)
         elif kind.endswith(".delta"):
@@ -197,22 +197,25 @@ class ResponsesDecoder(BaseDecoder):
             return _NOTHING
         return deltas
 
-    def _finish(self, kind: str, response: object) -> None:
+    def _finish(self, kind: str, value: Mapping[str, Any]) -> None:
         """Take the terminal event; the status in it can be worse than its name.
 
         Raises:
             ProviderError: The event reports a failure.
         """
-        fields = mapping(response)
+        fields = mapping(value.get("response"))
         self._note(fields)
         status = string(fields.get("status"))
         if kind == "response.failed" or status in {"failed", CANCELLED}:
-            failed = self._error({"error": fields.get("error")})
+            failed = self._error(value)
             if status == CANCELLED:
                 failed.failure.code = failed.failure.code or CANCELLED
             raise failed
-        reason = string(mapping(fields.get("incomplete_details")).get("reason"))
-        self._is_cut = "incomplete" in (kind.rpartition(".")[2], status) or is_cut(reason)
+        words = (*native_words(fields), string(fields.get("finish_reason")))
+        reason = next(filter(is_cut, words), "")
+        reason = string(mapping(fields.get("incomplete_details")).get("reason")) or reason
+        is_incomplete = "incomplete" in (kind.rpartition(".")[2], status)
+        self._is_cut = is_incomplete or is_cut(reason)
         self._stop = (reason or "incomplete") if self._is_cut else "completed"
         self.is_done = True
         # Azure sends the encrypted thinking only here.

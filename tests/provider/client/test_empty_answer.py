@@ -42,7 +42,7 @@ PROPER: Mapping[Wire, tuple[str, ...]] = {
     "gemini": ("STOP",),
 }
 OTHER: Mapping[Wire, tuple[str, ...]] = {
-    "anthropic": ("stop_sequence", "tool_use"),
+    "anthropic": ("tool_use",),  # an empty `stop_sequence` is what its user asked for
     "openai-chat": ("tool_calls", "eos"),
     "openai-responses": (),
     "gemini": (),

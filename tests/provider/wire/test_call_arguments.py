@@ -42,6 +42,10 @@ READABLE: list[Any] = [
     pytest.param('{"text": "a}{b"}', {"text": "a}{b"}, id="braces inside a string"),
     pytest.param('{}{"text": "a}{b\n"}', {"text": "a}{b\n"}, id="several dialects at once"),
     pytest.param('{}{"text": "\\ud83d"}', {"text": "?"}, id="half an emoji"),
+    pytest.param(f"```json\n{A}\n```", AS_A, id="a fence"),
+    pytest.param('{"text": "```"}', {"text": "```"}, id="a fence inside a string"),
+    pytest.param(f"[{A}]", AS_A, id="one object in a list"),
+    pytest.param("\ufeff" + A + "\0", AS_A, id="marks of the order of bytes and of the end"),
 ]
 
 
@@ -56,6 +60,9 @@ UNREADABLE = [
     pytest.param(A + '{"pa', id="cut after a whole object"),
     pytest.param(A[:-1] + A, id="half an object, then the whole"),
     pytest.param("[1]", id="a list"),
+    pytest.param(f"[{A},{A}]", id="two objects in a list"),
+    pytest.param("[]", id="an empty list"),
+    pytest.param(f"```json\n{A}", id="half a fence"),
     pytest.param("12", id="a number"),
     pytest.param('"a.py"', id="a string of text"),
     pytest.param(A + "12", id="a number after it"),

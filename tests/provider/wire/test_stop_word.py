@@ -75,6 +75,15 @@ REPORTS: list[Any] = [
     ),
     pytest.param("tool_calls", {"stop_reason": "max_tokens"}, id="a facade of Bedrock"),
     pytest.param("tool_calls", {"finish_details": {"type": "max_tokens"}}, id="Azure's previews"),
+    *(
+        pytest.param("tool_calls", {name: "max_tokens"}, id=name)
+        for name in ("original_finish_reason", "provider_finish_reason", "upstreamStopReason")
+    ),
+    pytest.param(
+        "tool_calls",
+        {"provider_metadata": {"google": {"finishReason": "MAX_TOKENS"}}},
+        id="metadata of the provider",
+    ),
     pytest.param("tool-calls", {"rawFinishReason": "MAX_TOKENS"}, id="the words of the AI SDK"),
     pytest.param(
         "tool_calls", {"incomplete_details": {"reason": "max_output_tokens"}}, id="over Responses"
@@ -84,7 +93,9 @@ REPORTS: list[Any] = [
         for word in (
             *("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "model_length"),
             *("FinishReason.MAX_TOKENS", "max_completion_tokens", "maxTokens", "token_limit"),
-            *("max_output", "max-tokens", "MaxTokens"),
+            *("max_output", "max-tokens", "MaxTokens", "truncated", "incomplete", "ERROR_LIMIT"),
+            *("context_length", "context_window_exceeded", "max_context_length", "length_limit"),
+            *("max_generated_tokens", "out_of_tokens"),
         )
     ),
 ]
@@ -311,3 +322,60 @@ def test_a_call_that_gemini_cannot_read_does_not_run(finish: str) -> None:
 )
 def test_other_words_mean_no_cut(stop: str | None) -> None:
     assert not is_cut(stop)
+
+
+BROKEN = ("USER_CANCEL", "cancelled", "aborted", "interrupted", "timeout", "server_shutdown")
+
+
+@pytest.mark.parametrize("word", BROKEN)
+@pytest.mark.parametrize("name", ["finish_reason", "native_finish_reason"])
+def test_an_answer_that_the_server_gave_up_is_a_failure(name: str, word: str) -> None:
+    finish = word if name == "finish_reason" else "tool_calls"
+    beside = {} if name == "finish_reason" else {name: word}
+
+    with pytest.raises(ProviderError) as caught:
+        decoded("openai-chat", chat("{}", finish, **beside))
+
+    assert caught.value.failure.kind is FailureKind.SERVER_ERROR
+
+
+@pytest.mark.parametrize("beside", [{"incomplete_details": {"reason": "max_output_tokens"}}])
+def test_a_cut_is_also_read_beside_the_choices(beside: dict[str, Any]) -> None:
+    events = chat("{}", "tool_calls")
+    events[-1] |= beside
+
+    assert decoded("openai-chat", events).parts == [KEPT]
+
+
+def test_an_error_in_a_choice_is_a_failure_whatever_its_stop_reason_says() -> None:
+    error = {"code": 502, "message": "Upstream closed."}
+
+    with pytest.raises(ProviderError, match="Upstream closed"):
+        decoded("openai-chat", chat('{"path": "a"}', "tool_calls", error=error))
+
+
+def test_a_cut_of_gemini_is_not_undone_by_a_later_word() -> None:
+    first = {"candidates": [{"content": {"parts": [CUT_CALL]}, "finishReason": "MAX_TOKENS"}]}
+    last = {"candidates": [{"content": {"parts": [{"text": ""}]}, "finishReason": "STOP"}]}
+
+    decoder = decoded("gemini", [first, last])
+
+    assert decoder.parts == []
+    assert decoder.stop == "MAX_TOKENS"
+
+
+def test_a_gateway_on_anthropics_wire_may_name_the_cut_beside_its_own_word() -> None:
+    block = {"type": "tool_use", "id": "t", "name": "delete", "input": {}}
+    stop = {"stop_reason": "tool_use", "native_finish_reason": "MAX_TOKENS"}
+    events: list[Event] = [
+        {"type": "message_start", "message": {"model": "m"}},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": stop, "usage": {"output_tokens": 5}},
+        {"type": "message_stop"},
+    ]
+
+    assert decoded("anthropic", events).parts == []
+
+
+CUT_CALL = {"functionCall": {"name": "delete", "args": {}}}

@@ -100,6 +100,12 @@ USAGES = [
         id="counts of 0 at the end",
     ),
     pytest.param(
+        {"input_tokens": 100, "cache_read_input_tokens": 900},
+        {"input_tokens": 1_000, "output_tokens": 7},
+        Usage(input=100, output=7, cache_read=900),
+        id="what was not cached, then the whole prompt",
+    ),
+    pytest.param(
         {"input_tokens": 9, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2},
         {"input_tokens": 9, "cache_read_input_tokens": 5, "output_tokens": 7},
         Usage(input=9, output=7, cache_read=5, cache_write=2),
