@@ -114,7 +114,8 @@ REJECTED = (
     r"Invalid 'messages\[\d+\]\.(?:tool_calls\[\d+\]\.(?:id|function\.name)|tool_call_id)'",
     r"Invalid 'input\[\d+\]\.(?:id|call_id|name)'",
     r"Invalid value for 'content': expected a string, got null",
-    r"Duplicate (?:tool_call_id|item found with id|value for 'tool_call_id')",
+    r"Duplicate (?:tool_call_id|item found with id|value for 'tool_call_id'"
+    r"|function_call_output for call_id|function call id|'?call_id'?\b)",
 )
 SUSPECTED = r"This user's access to \S{1,80} has been temporarily limited for potentially"
 WAITS = (rf"(?:\A|[.,:;!]\s|\n)(?:please )?try again (?:in|after) {WAIT}",)

@@ -76,6 +76,12 @@ TEXTS = [
     (C.DROP_REASONING, "Duplicate item found with id rs_1. Remove duplicate items and try again."),
     (C.DROP_REASONING, "Could not decrypt the provided encrypted_content."),
     (
+        C.REWRITE_IDS,
+        "Upstream request failed: [invalid_request_error] Duplicate function_call_output for call_id "
+        "'terminal:0'. Each function_call must have exactly one matching function_call_output",
+    ),
+    (C.REWRITE_IDS, "Duplicate 'call_id': undefined"),
+    (
         C.DROP_REASONING,
         "Could not decode the compaction blob. Ensure it is unmodified from the compact response.",
     ),

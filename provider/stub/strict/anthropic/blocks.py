@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ....json_value import listed, mapping, string
 from ...signature.anthropic import blocks_of
 from ..anthropic_words import EXTRA, LONGEST_ID, MISSING, NO_OBJECT, TOOL_ID
-from .request import AnthropicRequest, bad
+from .request import AnthropicRequest, bad, first_party
 from .settings import ends_with_user
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ UNCHECKED = frozenset(
     }
 )
 """Blocks of the provider's own tools: they are known and not checked."""
+PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 KINDS: Mapping[type, str] = {str: "string", dict: "dictionary"}
 
 
@@ -193,10 +194,26 @@ def has_ids_and_names_in_form(request: AnthropicRequest) -> Complaint | None:
     return None
 
 
+@first_party
+def has_pictures_in_its_formats(request: AnthropicRequest) -> Complaint | None:
+    for index, place, block in request.blocks():
+        source = mapping(block.get("source"))
+        if block["type"] != "image" or source.get("type") != "base64":
+            continue
+        if source.get("media_type") not in PICTURES:
+            *others, last = map(repr, PICTURES)
+            return bad(
+                f"messages.{index}.content.{place}.image.source.base64.media_type: Input should be "
+                f"{', '.join(others)} or {last}"
+            )
+    return None
+
+
 BLOCK_RULES = (
     has_known_blocks,
     has_whole_blocks,
     has_blocks_of_its_role,
+    has_pictures_in_its_formats,
     has_content,
     has_texts,
     has_readable_results,

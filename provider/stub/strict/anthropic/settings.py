@@ -267,6 +267,14 @@ def ends_with_user(request: AnthropicRequest) -> Complaint | None:
     return None
 
 
+@first_party
+def stops_at_words(request: AnthropicRequest) -> Complaint | None:
+    for each in listed(request.body.get("stop_sequences")):
+        if isinstance(each, str) and not each.strip():
+            return bad("stop_sequences: each stop sequence must contain non-whitespace")
+    return None
+
+
 SETTING_RULES = (
     has_max_tokens,
     has_messages,
@@ -281,4 +289,5 @@ SETTING_RULES = (
     forces_no_tool_where_it_thinks,
     asks_for_a_known_effort,
     samples_only_where_taken,
+    stops_at_words,
 )

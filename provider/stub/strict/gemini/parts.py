@@ -15,6 +15,7 @@ CONTENT = "type.googleapis.com/google.ai.generativelanguage.v1beta.Content"
 PART = "type.googleapis.com/google.ai.generativelanguage.v1beta.Part"
 STRUCT = "type.googleapis.com/google.protobuf.Struct"
 ROLES = ("user", "model", "function")
+HOTTEST = 2.0
 
 TOP = frozenset(
     {
@@ -178,10 +179,19 @@ def _misformed_call(part: Mapping[str, Any], where: str) -> Complaint | None:
     return None
 
 
+def samples_within_bounds(request: GeminiRequest) -> Complaint | None:
+    value = mapping(request.read.get("generationConfig")).get("temperature")
+    if isinstance(value, bool) or not isinstance(value, int | float) or 0 <= value <= HOTTEST:
+        return None
+    why = f"temperature must be in the range [0.0, {HOTTEST}]."
+    return lacking("generation_config.temperature", why)
+
+
 FIELD_RULES = (
     has_no_unknown_field,
     has_contents,
     has_no_unknown_field_in_contents,
     thinks_in_one_way,
+    samples_within_bounds,
 )
 PART_RULES = (has_roles, has_parts, has_parts_with_data, has_calls_in_form)

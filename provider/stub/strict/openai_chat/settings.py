@@ -8,11 +8,14 @@ from ....json_value import listed, mapping, string
 from ..anthropic_words import REPEATED_NAME
 from ..complaint import Complaint
 from ..model_facts import DEEPSEEK_FORCED, is_kimi_thinking, openai_efforts
+from ..openai_values import out_of_range, too_many, wrong_strict_format, wrong_strict_function
 from ..openai_words import invalid, missing, unsupported, wrong_effort, wrong_function, wrong_kind
 from .dialects import mistral_unreadable
 from .request import ChatRequest
 
 EMPTY = "empty array. Expected an array with minimum length 1, but got an empty array instead."
+MOST_STOPS = 4
+MOST_TOOLS = 128
 REFUSED_BY_THINKING = (
     *("top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs", "logit_bias"),
     "stop",
@@ -118,6 +121,8 @@ def has_functions(request: ChatRequest) -> Complaint | None:
             found = wrong_function(
                 tool["function"], f"{where}.function", is_openai=request.is_openai
             )
+            if found is None and request.vendor == "openai":
+                found = wrong_strict_function(tool["function"], f"{where}.function")
             if found is not None:
                 return request.from_upstream(found)
     return None
@@ -151,6 +156,64 @@ def chooses_among_tools(request: ChatRequest) -> Complaint | None:
     return None
 
 
+def has_values_in_range(request: ChatRequest) -> Complaint | None:
+    if request.vendor == "groq":
+        return _wrong_at_groq(request)
+    if request.vendor != "openai":
+        return None
+    body = request.body
+    return (
+        out_of_range(body)
+        or too_many(body, "stop", MOST_STOPS)
+        or too_many(body, "tools", MOST_TOOLS)
+        or _wrong_combination(request)
+    )
+
+
+def _wrong_at_groq(request: ChatRequest) -> Complaint | None:
+    """Source: console.groq.com/docs/openai and /docs/reasoning, read on 2026-11-30."""
+    if request.body.get("n") not in (None, 1):
+        return Complaint(message="'n' : number must be at most 1")
+    refused = [
+        name for name in ("logprobs", "top_logprobs", "logit_bias") if request.body.get(name)
+    ]
+    is_plain = request.route.model.rpartition("/")[2].startswith(("llama-3", "llama-4", "gemma"))
+    if is_plain and request.body.get("reasoning_effort") is not None:
+        refused.append("reasoning_effort")
+    if not refused:
+        return None
+    return Complaint(message=f"`{refused[0]}` is not supported with this model")
+
+
+def _wrong_combination(request: ChatRequest) -> Complaint | None:
+    body, kind = request.body, string(mapping(request.body.get("response_format")).get("type"))
+    if body.get("top_logprobs") is not None and body.get("logprobs") is not True:
+        message = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
+        return Complaint(message=message, param="top_logprobs")
+    if kind == "json_object" and "json" not in str(body.get("messages")).casefold():
+        message = (
+            "'messages' must contain the word 'json' in some form, to use 'response_format' of "
+            "type 'json_object'."
+        )
+        return Complaint(message=message, param="messages")
+    form = mapping(mapping(body.get("response_format")).get("json_schema"))
+    return wrong_strict_format(form, "response_format")
+
+
+def chooses_a_declared_function(request: ChatRequest) -> Complaint | None:
+    name = mapping(mapping(request.body.get("tool_choice")).get("function")).get("name")
+    if request.vendor != "openai" or not isinstance(name, str):
+        return None
+    functions = (mapping(mapping(t).get("function")) for t in listed(request.body.get("tools")))
+    if name in {function.get("name") for function in functions}:
+        return None
+    message = (
+        f"Invalid value for 'tool_choice': no function named '{name}' was specified in the "
+        "'tools' parameter."
+    )
+    return Complaint(message=message, param="tool_choice")
+
+
 SETTING_RULES = (
     has_messages,
     has_no_unknown_parameter,
@@ -161,5 +224,7 @@ SETTING_RULES = (
     has_functions,
     has_unique_names,
     chooses_among_tools,
+    chooses_a_declared_function,
+    has_values_in_range,
     forces_no_tool_where_deepseek_thinks,
 )

@@ -122,9 +122,12 @@ def has_messages_in_form(request: ResponsesRequest) -> Complaint | None:
         taken: tuple[str, ...] = OUTPUT_PARTS if item["role"] == "assistant" else INPUT_PARTS
         taken = taken if request.is_openai else (*OUTPUT_PARTS, *INPUT_PARTS)
         for place, part in enumerate(listed(content)):
+            at = f"{where}.content[{place}]"
             if mapping(part).get("type") not in taken:
-                at = f"{where}.content[{place}]"
                 return _not_among(at, mapping(part).get("type"), taken)
+            url = mapping(part).get("image_url")
+            if url is not None and not isinstance(url, str):
+                return wrong_kind(f"{at}.image_url", "an image URL", url)
     return None
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ....json_value import integer, listed
+from ....json_value import integer, listed, mapping
 from ..complaint import Complaint
 from ..model_facts import DEEPSEEK_FORCED, is_deepseek_thinking, openai_efforts, thinks_as_asked
+from ..openai_values import out_of_range, wrong_strict_format, wrong_strict_function
 from ..openai_words import (
     invalid,
     missing,
@@ -30,6 +31,12 @@ KNOWN = frozenset(
 )
 """With ``client_metadata``, which Codex sends and the API takes, as recorded requests show."""
 LEAST_TOKENS = 16
+INCLUDED = (
+    *("file_search_call.results", "web_search_call.results", "web_search_call.action.sources"),
+    *("message.input_image.image_url", "computer_call_output.output.image_url"),
+    *("code_interpreter_call.outputs", "reasoning.encrypted_content"),
+    "message.output_text.logprobs",
+)
 SAMPLING = ("temperature", "top_p", "top_logprobs")
 ENCRYPTED = "reasoning.encrypted_content"
 
@@ -119,9 +126,34 @@ def has_tools_in_form(request: ResponsesRequest) -> Complaint | None:
             return missing(f"tools[{place}].type")
         if tool["type"] == "function" and request.is_openai:
             found = wrong_function(tool, f"tools[{place}]")
+            found = found or wrong_strict_function(tool, f"tools[{place}]")
             if found is not None:
                 return found
     return None
+
+
+@openai_only
+def has_values_that_it_knows(request: ResponsesRequest) -> Complaint | None:
+    form = mapping(mapping(request.body.get("text")).get("format"))
+    found = out_of_range(request.body) or wrong_strict_format(form, "text.format.schema")
+    for place, value in enumerate(listed(request.body.get("include"))):
+        if found is None and value not in INCLUDED:
+            *others, last = map(repr, INCLUDED)
+            message = (
+                f"Invalid value: '{value}'. Supported values are: {', '.join(others)}, and {last}."
+            )
+            found = Complaint(message=message, param=f"include[{place}]", code="invalid_value")
+    return found
+
+
+@openai_only
+def chooses_a_declared_function(request: ResponsesRequest) -> Complaint | None:
+    choice = mapping(request.body.get("tool_choice"))
+    names = {mapping(tool).get("name") for tool in listed(request.body.get("tools"))}
+    if choice.get("type") != "function" or choice.get("name") in names:
+        return None
+    message = f"Tool choice '{choice.get('name')}' not found in 'tools' parameter."
+    return Complaint(message=message, param="tool_choice")
 
 
 SETTING_RULES = (
@@ -132,4 +164,6 @@ SETTING_RULES = (
     forces_no_tool_where_deepseek_thinks,
     asks_for_enough,
     has_tools_in_form,
+    has_values_that_it_knows,
+    chooses_a_declared_function,
 )
