@@ -77,7 +77,7 @@ TEXTS = [
     (C.DROP_REASONING, "Could not decrypt the provided encrypted_content."),
     (
         C.REWRITE_IDS,
-        "Upstream request failed: [invalid_request_error] Duplicate function_call_output for call_id "
+        "Upstream request failed: Duplicate function_call_output for call_id "
         "'terminal:0'. Each function_call must have exactly one matching function_call_output",
     ),
     (C.REWRITE_IDS, "Duplicate 'call_id': undefined"),
