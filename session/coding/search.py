@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 from pydantic import Field
 
+from .process_group import process_group
 from .workspace import Entry, Workspace, visible
 
 IGNORED = frozenset({
@@ -32,7 +34,11 @@ MOST_SEARCHED = 2_000_000
 LONGEST_LINE = 2000
 LONGEST_SHOWN = 200
 MOST_GLOBS = 64
+LONGEST_GLOB = 1000
+MOST_WILDCARDS = 50
 _BATCH = 256_000
+_SLICE = 0.1
+"""Seconds for which a thread may look for files until a cancellation can take effect."""
 _SNIFFED = 8192
 
 FolderPath = Annotated[str, Field(description="Path of the folder, relative to the workspace.")]
@@ -46,6 +52,7 @@ Glob = Annotated[
         "the whole path, as `src/**/test_*.py`."
     ),
 ]
+_WILDCARD = re.compile(r"[*?\[]")
 
 
 @dataclass(slots=True)
@@ -120,22 +127,29 @@ class SearchTools:
 
     def _batches(self, top: Path, globs: tuple[str, ...], found: _Found) -> Iterator[bytes]:
         """Yield the text files below *top* as `search_process` reads them, some of them empty."""
+        batch, due = b"", time.monotonic() + _SLICE
+        for text in self._texts(top, globs, found):
+            batch += text
+            if len(batch) > _BATCH or time.monotonic() > due:
+                yield batch
+                batch, due = b"", time.monotonic() + _SLICE
+        yield batch
+
+    def _texts(self, top: Path, globs: tuple[str, ...], found: _Found) -> Iterator[bytes]:
+        """Yield a text for each file, and nothing for whatever else is looked at."""
         if not top.is_dir():
             yield self._text(top, found)
             return
         folders = [top]
         while folders:
-            inner, batch = [], b""
+            inner = []
             for entry in self._entries(folders.pop(), found):
                 if entry.kind == "folder" and entry.path.name not in IGNORED:
                     inner.append(entry.path)
-                elif entry.kind == "file" and self._is_wanted(entry.path, globs):
-                    batch += self._text(entry.path, found)
-                if len(batch) > _BATCH:
-                    yield batch
-                    batch = b""
+                is_wanted = entry.kind == "file" and self._is_wanted(entry.path, globs)
+                yield self._text(entry.path, found) if is_wanted else b""
+            yield b""
             folders.extend(reversed(inner))
-            yield batch
 
     def _entries(self, folder: Path, found: _Found) -> list[Entry]:
         try:
@@ -195,7 +209,7 @@ def _label(entry: Entry) -> str:
 
 def _globs(glob: str | None) -> tuple[str, ...]:
     """Return the patterns of *glob* without braces, each also with ``**/`` as no folder at all."""
-    left = [glob] if glob else []
+    left = [_bounded(glob)] if glob else []
     plain: list[str] = []
     while left:
         each = left.pop()
@@ -210,27 +224,36 @@ def _globs(glob: str | None) -> tuple[str, ...]:
     return tuple(plain)
 
 
+def _bounded(glob: str) -> str:
+    """Return *glob* if it is short, because a long one takes long to read and to compare."""
+    if len(glob) > LONGEST_GLOB:
+        raise ValueError(
+            f"`glob` may have at most {LONGEST_GLOB:,} characters, got {len(glob):,}: make it "
+            "simpler"
+        )
+    if (wildcards := len(_WILDCARD.findall(glob))) > MOST_WILDCARDS:
+        raise ValueError(
+            f"`glob` may have at most {MOST_WILDCARDS} of `*`, `?` and `[`, got {wildcards}: make "
+            "it simpler"
+        )
+    return glob
+
+
 async def _search(order: dict[str, object], batches: Iterator[bytes], found: _Found) -> None:
-    """Search in a process of its own, and end that process in every case."""
+    """Search in a process of its own, which ends in every case."""
     # There, our interpreter is the application: it would be started a second time.
     if getattr(sys, "frozen", False):
         raise ValueError("a frozen application cannot search: run a program that does, as `grep`")
     command = [sys.executable, "-I", str(Path(__file__).with_name("search_process.py"))]
-    with anyio.CancelScope(shield=True) as scope:
-        process = await anyio.open_process(command, stderr=subprocess.DEVNULL)
-        try:
-            if process.stdin is None or process.stdout is None:
-                raise ValueError("the search process has no pipes")
-            scope.shield = False
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_feed, process.stdin, order, batches)
-                await _collect(process.stdout, found)
-                tasks.cancel_scope.cancel()
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-            scope.shield = True
-            await process.aclose()
+    async with process_group(
+        command, has_input=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            raise ValueError("the search process has no pipes")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_feed, process.stdin, order, batches)
+            await _collect(process.stdout, found)
+            tasks.cancel_scope.cancel()
 
 
 async def _feed(stdin: ByteSendStream, order: dict[str, object], batches: Iterator[bytes]) -> None:

@@ -4,12 +4,10 @@
 
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import anyio
 from anyio.abc import Process
@@ -17,6 +15,7 @@ from pydantic import Field
 
 from ...provider.secret import is_secret_name
 from .approval import Approve, Request, require
+from .process_group import process_group
 
 LONGEST_TIMEOUT = 600.0
 MOST_BYTES = 30_000
@@ -34,7 +33,7 @@ Timeout = Annotated[
 class ShellTool:
     """Run commands in a folder, each in a process group of its own that ends with it.
 
-    A process that leaves its group on purpose, as a daemon does, is not ended.
+    A process that leaves its session on purpose, as a daemon does, is not ended.
 
     Args:
         root: Where commands start; they may leave it.
@@ -76,34 +75,25 @@ class ShellTool:
 
     async def _run(self, command: str, seconds: float, output: "_Output") -> None:
         """Fill *output*; its status stays None if time ran out."""
-        with _pipe() as (reader, writer), anyio.CancelScope(shield=True) as scope:
-            process = await self._start(command, writer)
-            try:
-                scope.shield = False
+        with _pipe() as (reader, writer):
+            async with self._started(command, writer) as process:
+                writer.close()
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_collect, reader, output)
                     with anyio.move_on_after(seconds):
                         output.status = await process.wait()
                     tasks.cancel_scope.cancel()
-            finally:
-                _kill_group(process.pid)
-                scope.shield = True
-                await process.aclose()
             _drain(reader, output)
 
-    async def _start(self, command: str, writer: int) -> Process:
-        try:
-            return await anyio.open_process(
-                [shutil.which("bash") or "/bin/sh", "-c", command],
-                stdin=subprocess.DEVNULL,
-                stdout=writer,
-                stderr=writer,
-                cwd=self._root,
-                env=visible_environ(self._environ, self._hidden),
-                start_new_session=True,
-            )
-        finally:
-            os.close(writer)
+    def _started(self, command: str, writer: IO[bytes]) -> AbstractAsyncContextManager[Process]:
+        return process_group(
+            [shutil.which("bash") or "/bin/sh", "-c", command],
+            has_input=False,
+            stdout=writer.fileno(),
+            stderr=writer.fileno(),
+            cwd=self._root,
+            env=visible_environ(self._environ, self._hidden),
+        )
 
 
 def visible_environ(environ: Mapping[str, str], hidden: Collection[str] = ()) -> dict[str, str]:
@@ -145,15 +135,16 @@ class _Output:
 
 
 @contextmanager
-def _pipe() -> Iterator[tuple[int, int]]:
-    """Open a pipe; the caller closes the writer.
+def _pipe() -> Iterator[tuple[int, IO[bytes]]]:
+    """Open a pipe, as its reader and its writer.
 
     A pipe of asyncio's would keep us waiting for every process that holds its other end.
     """
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     try:
-        yield reader, writer
+        with open(writer, "wb", buffering=0) as file:
+            yield reader, file
     finally:
         os.close(reader)
 
@@ -176,8 +167,3 @@ def _drain(reader: int, output: _Output) -> None:
             if not chunk:
                 return
             output.add(chunk)
-
-
-def _kill_group(group: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, signal.SIGKILL)

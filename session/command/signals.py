@@ -1,4 +1,4 @@
-"""Run an event loop that Ctrl-C and SIGTERM end."""
+"""Run an event loop that Ctrl-C, SIGTERM and the end of its terminal (SIGHUP) end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def run(main: Callable[[], Awaitable[T]]) -> T:
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed; *main* was cancelled, and has cleaned up. A second
             Ctrl-C does not wait for that.
-        SystemExit: The process was asked to end (SIGTERM); the same, with another exit status.
+        SystemExit: The process was asked to end (SIGTERM, or SIGHUP unless it is ignored, as by
+            ``nohup``); the same, with another exit status.
     """
     if sys.platform == "win32":
         return anyio.run(main)
@@ -46,13 +47,16 @@ def run(main: Callable[[], Awaitable[T]]) -> T:
         raise raised[0]
     if returned:
         return returned[0]
-    if caught == [signal.SIGTERM]:
-        raise SystemExit(128 + signal.SIGTERM)
+    if caught and caught[0] != signal.SIGINT:
+        raise SystemExit(128 + caught[0])
     raise KeyboardInterrupt
 
 
 async def _cancel_on_signal(scope: anyio.CancelScope, caught: list[signal.Signals]) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+    ends = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        ends.append(signal.SIGHUP)
+    with anyio.open_signal_receiver(*ends) as signals:
         async for number in signals:
             caught.append(number)
             break

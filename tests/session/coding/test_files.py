@@ -319,6 +319,10 @@ async def test_what_cannot_be_listed_is_told(
             {"pattern": "beta", "glob": "{src,lib}/**/*.{py,ts}"}, ["src/b.py:2: beta = 1"],
             id="by path",
         ),
+        pytest.param(
+            {"pattern": "beta", "glob": f"{{{'x' * 930},{'*' * 45}b.[p-p]?}}"},
+            ["src/b.py:2: beta = 1"], id="a glob that is long",
+        ),
         pytest.param({"pattern": "outside"}, ["[no line matches]"], id="links are not followed"),
         pytest.param({"pattern": "ignored"}, ["[no line matches]"], id="what tools keep"),
         pytest.param({"pattern": "ignored", "path": ".git"}, [".git/c:1: ignored"], id="asked for"),
@@ -351,6 +355,11 @@ async def test_lines_are_found(
         pytest.param({"pattern": "a", "path": "leak"}, "leads out", id="a link out"),
         pytest.param({"pattern": "a", "path": "nothing"}, "not there", id="not there"),
         pytest.param({"pattern": "a", "glob": "{a,b}" * 20}, "stands for more", id="a glob bomb"),
+        pytest.param({"pattern": "a", "glob": "[" * 20_000}, "got 20,000", id="a long glob"),
+        pytest.param({"pattern": "a", "glob": "{" * 1001}, "most 1,000 characters", id="too long"),
+        pytest.param({"pattern": "a", "glob": "[" * 51}, "most 50 of", id="many brackets"),
+        pytest.param({"pattern": "a", "glob": "*a" * 51}, "got 51", id="many stars"),
+        pytest.param({"pattern": "a", "glob": "{*,?}" * 26}, "got 52", id="stars in braces"),
     ],
 )
 async def test_what_cannot_be_searched_is_told(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from sidestep.session.coding.workspace import Workspace
 from ...virtual import pass_time, passing_backend
 
 pytestmark = pytest.mark.anyio
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="no list of processes elsewhere")
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -132,6 +135,16 @@ async def test_of_a_long_output_the_start_and_the_end_are_kept(tool: ShellTool) 
         pytest.param("exec 3>alive; (trap '' TERM HUP INT; sleep 1000) & exit", id="stubborn"),
         pytest.param("exec 3>alive; nohup sleep 1000 >/dev/null 2>&1 & sleep 0", id="nohup"),
         pytest.param("exec 3>alive; yes & exit 0", id="writing in the background"),
+        pytest.param(
+            "mkfifo up; exec 3>alive; timeout 1000 sh -c 'echo >up; sleep 1000' & read -r _ <up",
+            id="a group of its own",
+            marks=ON_LINUX,
+        ),
+        pytest.param(
+            "mkfifo up; exec 3>alive; set -m; (echo >up; sleep 1000) & read -r _ <up",
+            id="a job",
+            marks=ON_LINUX,
+        ),
     ],
 )
 async def test_nothing_of_a_command_goes_on(tool: ShellTool, watch: Watch, command: str) -> None:

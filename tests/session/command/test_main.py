@@ -667,6 +667,7 @@ def test_a_sibling_without_a_key_is_passed_over(tmp_path: Path) -> None:
     [
         pytest.param(signal.SIGINT, 130, id="ctrl-c"),
         pytest.param(signal.SIGTERM, 143, id="asked to end"),
+        pytest.param(signal.SIGHUP, 129, id="its terminal has gone"),
     ],
 )
 def test_a_signal_ends_a_turn_at_once_with_its_connection_closed(
