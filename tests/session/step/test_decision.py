@@ -203,7 +203,7 @@ def test_the_listed_statuses_move_a_step_and_no_others_do() -> None:
 @pytest.mark.parametrize(
     ("kind", "status", "moves"),
     [
-        *((FailureKind.SERVER_ERROR, status, True) for status in (521, 523, 525, 530)),
+        *((FailureKind.SERVER_ERROR, status, True) for status in (521, 523, 525, 526, 527, 530)),
         pytest.param(FailureKind.SERVER_ERROR, 403, True, id="a challenge"),
         pytest.param(FailureKind.AUTH, 403, False, id="a key"),
         pytest.param(FailureKind.SERVER_ERROR, 501, False, id="not implemented"),

@@ -140,7 +140,7 @@ ROWS = [
         ("a page of a challenge", 403, PAGE, {"content-type": "text/html"}, K.SERVER_ERROR),
         ("another page", 403, b"<html><title>Forbidden</title></html>", {}, K.AUTH),
         *((str(status), status, b"error code: 1033", {}, K.SERVER_ERROR)
-            for status in (521, 523, 525, 530)),
+            for status in (521, 523, 525, 526, 527, 530)),
     ]
 ] + [
     Row("Bedrock, overflow", "bedrock", 400, {"__type": "ValidationException", "message":
