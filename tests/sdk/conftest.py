@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 NEEDED = (
-    *("aiohttp", "anthropic", "cerebras", "google", "groq", "litellm", "mistralai", "openai"),
-    *("pydantic_ai", "requests", "urllib3"),
+    *("aiohttp", "anthropic", "cerebras", "google", "groq", "litellm", "llmock", "mistralai"),
+    *("openai", "pydantic_ai", "requests", "urllib3"),
 )
 MISSING = [name for name in NEEDED if find_spec(name) is None]
 
