@@ -1,25 +1,18 @@
-"""How each agent is told to talk to the stub, and how it is asked for a turn without a terminal."""
+"""The agents: on which routes each is tried, and what the model asks of its shell."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from . import launch
+from .launch import Launch
 
 SHELL = "printf 'hello-%s' 42"
 """The command that the model asks for. Its output is in no request unless it was run."""
 OUTPUT = "hello-42"
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && echo It is done."
-PROMPT = "Say hello."
-
-
-@dataclass(frozen=True, slots=True)
-class Launch:
-    """A command line, and the variables that it needs."""
-
-    command: tuple[str, ...]
-    variables: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +20,8 @@ class Client:
     """One agent.
 
     Args:
-        routes: The routes on which it is tried.
+        routes: The routes on which nothing that it sends is refused.
+        refused: The routes whose real API refuses what it sends, and a part of the refusal.
         launch: Returns how to start it with the stub's URL, its home folder and a route.
         tool: The name of its shell tool; None: it has no tools.
         arguments: The arguments of the shell tool.
@@ -35,114 +29,11 @@ class Client:
     """
 
     routes: tuple[str, ...]
+    refused: Mapping[str, str] = field(default_factory=dict)
     launch: Callable[[str, Path, str], Launch]
     tool: str | None
     arguments: Mapping[str, object]
     last: Mapping[str, object] | None = None
-
-
-def _model(route: str) -> str:
-    return route.partition("/")[2]
-
-
-def _written(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def _claude(url: str, _home: Path, route: str) -> Launch:
-    command = ("claude", "-p", PROMPT, "--model", _model(route), "--allowedTools", "Bash")
-    return Launch(
-        command,
-        {
-            "ANTHROPIC_BASE_URL": f"{url}/anthropic",
-            "ANTHROPIC_API_KEY": "k",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        },
-    )
-
-
-def _codex(url: str, home: Path, route: str) -> Launch:
-    provider = route.partition("/")[0]
-    _written(
-        home / ".codex" / "config.toml",
-        f'model = "{_model(route)}"\nmodel_provider = "stub"\n[model_providers.stub]\n'
-        f'name = "stub"\nbase_url = "{url}/{provider}/v1"\nwire_api = "responses"\n'
-        'env_key = "OPENAI_API_KEY"\nsupports_websockets = true\n',
-    )
-    options = ("--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox")
-    return Launch(("codex", "exec", *options, PROMPT), {"OPENAI_API_KEY": "k"})
-
-
-def _opencode(url: str, home: Path, route: str) -> Launch:
-    provider, _, model = route.partition("/")
-    bases = {"anthropic": "/v1", "openai": "/v1", "deepseek": ""}
-    models = {model: {"name": model, "tool_call": True, "reasoning": True}}
-    settings: dict[str, object] = {
-        "options": {"baseURL": f"{url}/{provider}{bases[provider]}", "apiKey": "k"},
-        "models": models,
-    }
-    if provider == "deepseek":
-        settings["npm"] = "@ai-sdk/openai-compatible"
-    config = {"autoupdate": False, "share": "disabled", "provider": {provider: settings}}
-    _written(home / ".config" / "opencode" / "opencode.json", json.dumps(config))
-    return Launch(
-        ("opencode", "run", "--model", route, PROMPT),
-        {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"},
-    )
-
-
-def _gemini(url: str, home: Path, route: str) -> Launch:
-    settings = {
-        "security": {"auth": {"selectedType": "gemini-api-key"}},
-        "privacy": {"usageStatisticsEnabled": False},
-        "general": {"disableAutoUpdate": True},
-    }
-    _written(home / ".gemini" / "settings.json", json.dumps(settings))
-    return Launch(
-        ("gemini", "--yolo", "--model", _model(route), "-p", PROMPT),
-        {
-            "GEMINI_API_KEY": "k",
-            "GOOGLE_GEMINI_BASE_URL": f"{url}/gemini",
-            "GEMINI_CLI_TRUST_WORKSPACE": "true",
-        },
-    )
-
-
-def _qwen(url: str, _home: Path, route: str) -> Launch:
-    provider, _, model = route.partition("/")
-    return Launch(
-        ("qwen", "--yolo", "--auth-type", "openai", "--model", model, "-p", PROMPT),
-        {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{url}/{provider}", "OPENAI_MODEL": model},
-    )
-
-
-def _mini(url: str, _home: Path, route: str) -> Launch:
-    provider, _, model = route.partition("/")
-    command = ("mini", "--model", f"openai/{model}", "--yolo", "--exit-immediately", "-t", PROMPT)
-    return Launch(
-        command,
-        {
-            "OPENAI_API_KEY": "k",
-            "OPENAI_API_BASE": f"{url}/{provider}/v1",
-            "MSWEA_CONFIGURED": "true",
-            "MSWEA_COST_TRACKING": "ignore_errors",
-            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-        },
-    )
-
-
-def _aider(url: str, _home: Path, route: str) -> Launch:
-    provider, _, model = route.partition("/")
-    quiet = ("--no-git", "--no-check-update", "--no-show-model-warnings", "--no-analytics")
-    return Launch(
-        ("aider", "--model", f"openai/{model}", "--yes-always", *quiet, "--message", PROMPT),
-        {
-            "OPENAI_API_KEY": "k",
-            "OPENAI_API_BASE": f"{url}/{provider}/v1",
-            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-        },
-    )
 
 
 CLIENTS: Mapping[str, Client] = {
@@ -155,47 +46,75 @@ CLIENTS: Mapping[str, Client] = {
             ),
             *("anthropic/claude-fable-5-1", "anthropic/claude-haiku-4-5"),
         ),
-        launch=_claude,
+        launch=launch.claude,
         tool="Bash",
         arguments={"command": SHELL, "description": "Say hello"},
     ),
     "codex": Client(
-        routes=("openai/gpt-5.6", "openai/o4-mini", "xai/grok-4", "deepseek/deepseek-v4-pro"),
-        launch=_codex,
+        routes=(
+            *("openai/gpt-5.6", "openai/o4-mini", "openai/gpt-5.5", "openai/gpt-5.6-sol"),
+            "deepseek/deepseek-v4-pro",
+        ),
+        # Source: router-for-me/CLIProxyAPI#5257; a null beside its reasoning would be next.
+        refused={"xai/grok-4": "unknown variant `namespace`"},
+        launch=launch.codex,
         tool="exec_command",
         arguments={"cmd": SHELL},
     ),
     "opencode": Client(
         routes=("anthropic/claude-sonnet-5", "openai/gpt-5.6", "deepseek/deepseek-v4-pro"),
-        launch=_opencode,
+        launch=launch.opencode,
         tool="bash",
         arguments={"command": SHELL, "description": "Say hello"},
     ),
     "gemini": Client(
         routes=("gemini/gemini-3-pro-preview", "gemini/gemini-2.5-flash"),
-        launch=_gemini,
+        launch=launch.gemini,
         tool="run_shell_command",
         arguments={"command": SHELL},
     ),
     "qwen": Client(
         routes=("zai/glm-4.6", "deepseek/deepseek-v4-pro", "moonshot/kimi-k3"),
-        launch=_qwen,
+        launch=launch.qwen,
         tool="run_shell_command",
         arguments={"command": SHELL, "is_background": False, "description": "Say hello"},
     ),
     "mini": Client(
         # LiteLLM sends the reasoning of another vendor's answer back under a name of its own.
         routes=("openai-chat/gpt-4.1", "deepseek/deepseek-v4-pro"),
-        launch=_mini,
+        launch=launch.mini,
         tool="bash",
         arguments={"command": SHELL},
         last={"tool_calls": [{"name": "bash", "input": {"command": SUBMIT}}]},
     ),
     "aider": Client(
         routes=("openai-chat/gpt-4.1", "groq/llama-3.3-70b"),
-        launch=_aider,
+        launch=launch.aider,
         tool=None,
         arguments={},
+    ),
+    "pi": Client(
+        routes=(
+            *("anthropic/claude-opus-4-7", "openai/gpt-5.6", "gemini/gemini-3-pro-preview"),
+            "deepseek/deepseek-v4-pro",
+        ),
+        launch=launch.pi,
+        tool="bash",
+        arguments={"command": SHELL},
+    ),
+    "cn": Client(
+        routes=("anthropic/claude-sonnet-5", "openai/gpt-5.6"),
+        # Source: api-docs.deepseek.com/guides/thinking_mode; it sends no reasoning back.
+        refused={"deepseek/deepseek-v4-pro": "in the thinking mode must be passed back"},
+        launch=launch.cn,
+        tool="Bash",
+        arguments={"command": SHELL},
+    ),
+    "cline": Client(
+        routes=("openai-chat/gpt-4.1", "deepseek/deepseek-v4-pro"),
+        launch=launch.cline,
+        tool="run_commands",
+        arguments={"commands": [SHELL]},
     ),
 }
 """The agents, by the name of their command."""

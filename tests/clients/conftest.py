@@ -18,5 +18,5 @@ collect_ignore_glob = ["test_*.py"] if len(MISSING) == len(CLIENTS) else []
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     if MISSING:
         terminalreporter.write_line(
-            f"tests/clients was left out for {', '.join(MISSING)}: see tests/README.md"
+            f"tests/clients was left out for {', '.join(MISSING)}: see tests/clients/README.md"
         )
