@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import sys
@@ -42,6 +43,29 @@ class _Commands(click.Group):
             case _:
                 return None
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that *args* begin with, and the rest of them.
+
+        Raises:
+            click.UsageError: There is none; the error names one that may be meant.
+        """
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            ctx.fail(f"No such command {name!r}.{_meant(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+
+def _meant(name: str, commands: list[str]) -> str:
+    """Return what may be meant by *name*: a drill, or one of *commands*; empty for neither."""
+    from ..drill.drill import list_drills
+
+    if name in {drill.name for drill in list_drills()}:
+        return f" Did you mean `sidestep drill {name}`?"
+    close = difflib.get_close_matches(name, commands, n=1)
+    return f" Did you mean `sidestep {close[0]}`?" if close else ""
 
 
 @click.group(

@@ -63,7 +63,17 @@ def stub_process(*arguments: str) -> Iterator[str]:
         pytest.param(["--help"], {}, 0, "Usage:", id="help"),
         pytest.param(["--version"], {}, 0, "0.1.0", id="version"),
         pytest.param([], {}, 2, "Usage:", id="nothing"),
-        pytest.param(["dril"], {}, 2, "'dril'", id="a command that is not there"),
+        *(
+            pytest.param([name], {}, 2, f"No such command {name!r}.{meant}", id=f"command {name}")
+            for name, meant in (
+                ("dril", " Did you mean `sidestep drill`?\n"),
+                ("chekc", " Did you mean `sidestep check`?\n"),
+                ("demo", " Did you mean `sidestep drill demo`?\n"),
+                ("primary-503", " Did you mean `sidestep drill primary-503`?\n"),
+                ("xyz", "\n"),
+            )
+        ),
+        pytest.param(["--dril"], {}, 2, "No such option", id="an option that is not there"),
         pytest.param(["drill", "nope"], {}, 2, "there is no drill 'nope'", id="no such drill"),
         pytest.param(["drill", "--list"], {}, 0, "primary-503", id="the list of drills"),
         pytest.param(["drill", "--time-scale", "0"], {}, 2, "--time-scale", id="no time"),
