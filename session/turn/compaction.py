@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...provider.conversation import Message, Output, Part, Reasoning, Text, ToolCall
 from ...provider.json_value import write_json
 from ..error import ContextOverflow
+from ..plan.needs import CHARACTERS_PER_TOKEN, Needs
 
 if TYPE_CHECKING:
     from .session import Session
@@ -25,8 +26,10 @@ HEAD = "Summary of the conversation so far, of which the older part is no longer
 # Most characters that the summary is made from:
 _OUTPUT = 1_500  # of the output of one call
 _INPUT = 500  # of the arguments of one call
-_WHOLE = 400_000  # in total; a quarter at each further try, if that is too long
-_TRIES = 4
+_WHOLE = 400_000  # in total; half of it at each further try, if that is too long
+_LEAST = 250  # in total; if that is too long as well, there is no summary
+_SUMMARY = 1_000
+"""Tokens that a summary may take, as estimated; at most a quarter of the room."""
 
 
 class Summary:
@@ -46,36 +49,72 @@ class Summary:
 
     async def __call__(self, session: Session) -> bool:
         """Shorten the conversation of *session*; False: no step can be summarised."""
-        messages = [message for message in session.transcript.messages if message.parts]
-        start = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
-        for keep in range(self._keep, -1, -1):
-            kept_from = _start_of_kept(messages, start, keep)
-            older = messages[start:kept_from]
-            if any(message.role == "assistant" for message in older):
-                break
-        else:
+        split = self._split(session)
+        if split is None:
             return False
-        summary = await self._summarise(session, older)
-        kept = [_without_reasoning(message) for message in messages[kept_from:]]
-        prompt = [message for message in older if message.role == "user"][-1:]
+        summary = await self._summarise(session, split.older)
+        await session.transcript.replace(split.with_summary(summary))
+        return True
+
+    def _split(self, session: Session) -> _Split | None:
+        """Return which steps to summarise, so that the rest has room; None: there are none.
+
+        If nothing has room, that is the most steps.
+        """
+        messages = [message for message in session.transcript.messages if message.parts]
+        found = None
+        for keep in range(self._keep, -1, -1):
+            split = _Split.at(messages, keep)
+            if any(message.role == "assistant" for message in split.older):
+                found = split
+                if _has_room(session, split.with_summary("")):
+                    break
+        return found
+
+    async def _summarise(self, session: Session, older: Sequence[Message]) -> str:
+        text = shorten("\n\n".join(_as_text(message) for message in older), _WHOLE)
+        while True:
+            try:
+                return await session.side_call(ASK + text, messages=(), route=self._route)
+            except ContextOverflow as error:
+                window = _WHOLE if error.window is None else error.window
+                size = min(len(text) // 2, window * CHARACTERS_PER_TOKEN)
+                if size < _LEAST:
+                    raise
+                text = shorten(text, size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """The messages of a conversation: instructions, steps to summarise, and steps that stay."""
+
+    instructions: Sequence[Message]
+    older: Sequence[Message]
+    kept: Sequence[Message]
+
+    @classmethod
+    def at(cls, messages: Sequence[Message], keep: int) -> _Split:
+        """Return *messages* split before the last *keep* steps."""
+        start = next((i for i, m in enumerate(messages) if m.role != "system"), len(messages))
+        kept_from = _start_of_kept(messages, start, keep)
+        return cls(messages[:start], messages[start:kept_from], messages[kept_from:])
+
+    def with_summary(self, summary: str) -> list[Message]:
+        """Return the messages with *summary* in place of the older steps; the prompt stays."""
+        kept = [_without_reasoning(message) for message in self.kept]
+        prompt = [message for message in self.older if message.role == "user"][-1:]
         if any(message.role == "user" for message in kept):
             prompt = []
         first = Message("user", [Text(HEAD + summary)])
-        await session.transcript.replace([*messages[:start], first, *prompt, *kept])
+        return [*self.instructions, first, *prompt, *kept]
+
+
+def _has_room(session: Session, messages: list[Message]) -> bool:
+    """True if *messages* and a summary have the room that *session* has, as far as is known."""
+    if session.room is None:
         return True
-
-    async def _summarise(self, session: Session, older: Sequence[Message]) -> str:
-        size = _WHOLE
-        for _ in range(_TRIES - 1):
-            try:
-                return await self._ask(session, older, size)
-            except ContextOverflow:
-                size //= 4
-        return await self._ask(session, older, size)
-
-    async def _ask(self, session: Session, older: Sequence[Message], size: int) -> str:
-        text = shorten("\n\n".join(_as_text(message) for message in older), size)
-        return await session.side_call(ASK + text, messages=(), route=self._route)
+    needs = Needs.of(replace(session.conversation, messages=messages))
+    return (needs.tokens or 0) + min(_SUMMARY, session.room // 4) <= session.room
 
 
 def shorten(text: str, size: int) -> str:

@@ -15,6 +15,8 @@ from ..error import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from ...provider.cure import Cure
     from ...provider.route import Route
     from .metered_step import MeteredStep
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 _REFUSALS = frozenset({FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST})
 _CURES = 20
 """How often one step may be changed as refusals ask; each names one picture, or one parameter."""
-_COMPACTIONS = 2
-"""How often one step may shorten the conversation."""
+_COMPACTIONS = 4
+"""How often one step may shorten the conversation, because an estimate may be wrong."""
 
 
 def calls_for_compaction(error: Exception) -> bool:
@@ -94,7 +96,7 @@ class Remedies:
             return False
         self._compactions_left -= 1
         before = len(state.transcript.messages)
-        if not await state.compact():
+        if not await _shorten(state, state.compact, error):
             return False
         self.messages_before = before
         return True
@@ -114,6 +116,42 @@ class Remedies:
             route, cures = self._before_plain
             self._state.cures[route] = cures
             self._before_plain = None
+
+
+async def _shorten(
+    state: SessionState, compact: Callable[[], Awaitable[bool]], error: Exception
+) -> bool:
+    """Shorten the conversation until it has room where *error* had none; False: it cannot be.
+
+    If it still is too long when nothing more can be left out, the next step says so.
+    """
+    size = state.tokens
+    state.room = room = _room_after(error, size)
+    is_shorter = False
+    try:
+        while await compact():
+            is_shorter = True
+            before, size = size, state.tokens
+            if room is None or size <= room or size >= before:
+                break
+    finally:
+        state.room = None
+    return is_shorter
+
+
+def _room_after(error: Exception, sent: int) -> int | None:
+    """Return how many tokens the conversation may have after *error*; None: length is no matter.
+
+    That is what the next route holds, or half of what was sent, if that is unknown, or if what was
+    sent should have fitted: then it has more tokens than estimated.
+
+    Args:
+        sent: The estimated tokens of the step that failed.
+    """
+    if not isinstance(error, ContextOverflow):
+        return None
+    half = sent // 2
+    return half if error.window is None or error.window >= sent else error.window
 
 
 def _failures(error: Exception) -> list[Failure]:

@@ -64,8 +64,8 @@ class Session:
             stream then fails, the step is not retried: the results stay, and a new step
             continues from them.
         compact: Called to shorten the conversation if it is too long for the model, or if every
-            route refuses what it holds; returns whether it did. None: the turn ends with the error.
-            See `Summary`.
+            route refuses what it holds, again until it has `room`; returns whether it did
+            something. None: the turn ends with the error. See `Summary`.
         budget: What each turn may spend; None: no limit.
         session_budget: What all turns and side calls may spend, with earlier runs if the
             store lists their attempts; None: no limit.
@@ -155,6 +155,14 @@ class Session:
     def conversation(self) -> Conversation:
         """What a request sends: the messages so far, the tools and the settings."""
         return self._state.conversation
+
+    @property
+    def room(self) -> int | None:
+        """While `compact` runs: estimated tokens that a request and its answer may have.
+
+        None: unknown, or the length is not why the conversation has to be shortened.
+        """
+        return self._state.room
 
     @property
     def turn_cost(self) -> Cost:

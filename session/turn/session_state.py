@@ -12,6 +12,7 @@ from ...provider.conversation import Conversation, Settings
 from ...provider.route import Route
 from ..cost.ledger import Ledger
 from ..event import Event, Listener, notify
+from ..plan.needs import Needs
 from ..step.middleware import Sidestep
 from ..tool.tool import Tool
 from .size import ConversationSize
@@ -26,6 +27,7 @@ class SessionState:
     Args:
         asked: A route or the name of a chain, which its steps ask for.
         route: The requested route of *asked*.
+        room: Tokens that the conversation may have, while `compact` runs; None: unknown.
         compact: Shortens the conversation; True if it did. None: it is never shortened.
         steering: What the user said since the last step, for the next step.
         cures: The cures of requests per route, for the rest of the session.
@@ -46,6 +48,7 @@ class SessionState:
     eager: bool
     compact: Callable[[], Awaitable[bool]] | None
     on_event: Listener | None
+    room: int | None = None
     steering: list[str] = field(default_factory=list)
     cures: Cures = field(default_factory=dict)
     _opening: anyio.Lock = field(default_factory=anyio.Lock)
@@ -55,6 +58,11 @@ class SessionState:
         """What a request sends: the messages so far, the tools and the settings."""
         specs = [tool.spec for tool in self.tools.values()]
         return Conversation(self.transcript.messages, specs, self.settings)
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of a request and its longest answer, as estimated."""
+        return Needs.of(self.conversation).tokens or 0
 
     def ask_for(self, asked: str) -> None:
         """Ask for *asked* from the next step on.

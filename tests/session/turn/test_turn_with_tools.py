@@ -747,7 +747,8 @@ async def test_a_side_call_leaves_the_conversation_alone() -> None:
 async def test_a_conversation_that_is_too_long_is_summarised_and_goes_on() -> None:
     long = {"status": 400, "body": {"error": {"message": "x", "code": "context_length_exceeded"}}}
     tools = Tools()
-    answered = [{"tool_calls": [READ]}, {"tool_calls": [READ]}, long, {"text": "It read."}, DONE]
+    first = {"text": "I read it now. " * 100, "tool_calls": [READ]}
+    answered = [first, {"tool_calls": [READ]}, long, {"text": "It read."}, DONE]
     options = {**tools.options, "compact": Summary(keep=1)}
     async with Outage({A: answered}, session=options) as outage:
         ended = await outage.session.turn("Mend it.")

@@ -22,6 +22,7 @@ from ...virtual import VirtualClock
 
 A, B = Route("house/model"), Route("other/model")
 _JOB = re.compile(r"job-\d+")
+_UNSTARTED = re.compile(r"\[[^\n]* -> interrupted]\n" + re.escape(UNSTARTED))
 
 
 def do(*jobs: int, tool: str = "do") -> list[tuple[str, dict[str, Any]]]:
@@ -77,7 +78,7 @@ def _called(body: Mapping[str, Any]) -> Iterator[str]:
     results = {b["tool_use_id"]: json.dumps(b) for b in blocks if b["type"] == "tool_result"}
     for block in blocks:
         if block["type"] == "text":
-            yield from _JOB.findall(block["text"])  # of a summary
+            yield from _JOB.findall(_UNSTARTED.sub("", block["text"]))  # of a summary
         if block["type"] == "tool_use" and UNSTARTED not in results[block["id"]]:
             yield from _JOB.findall(json.dumps(block["input"]))
 
