@@ -28,6 +28,7 @@ from ..plan.plan import Plan
 from ..plan.retry import RetryPolicy
 from ..plan.unknown_variable import log_unknown_variables
 from ..plan.watcher import PlanWatcher
+from .careless_use import CARELESS_USE
 from .checked_failure import check_failure, classified
 from .degraded import DegradedRoutes
 from .hooks import NO_HOOKS, Hooks
@@ -231,13 +232,15 @@ class Sidestep:
         seconds = None if deadline is None else validated_deadline(deadline)
         if journal is None and self.journal is not None:
             journal = self.journal.scope()
-        active = self.active
+        active, number = self.active, next(self._numbers)
         pinned = None if history is None else history.route
+        hooks = NO_HOOKS
+        if serves or repair or check_move or before_attempt or count:
+            hooks = Hooks(serves, repair, check_move, before_attempt, count)
+        elif number == 1 and history is None and active.plan is not None:
+            CARELESS_USE.look_at_first_step(self, self._numbers, active.plan, self.clock)
         return Step(
-            self, active, active.options_for(route, needs, pinned), next(self._numbers),
-            hooks=Hooks(serves, repair, check_move, before_attempt, count)
-            if serves or repair or check_move or before_attempt or count
-            else NO_HOOKS,
+            self, active, active.options_for(route, needs, pinned), number, hooks=hooks,
             deadline=self._never if seconds is None else Deadline.after(self.clock, seconds),
             history=history, on_event=on_event, journal=journal,
         )  # fmt: skip
@@ -257,6 +260,7 @@ class Sidestep:
         if isinstance(exc, StepFailed):
             # A step inside this one has retried already: retries here would multiply its attempts.
             return Failure(kind=FailureKind.UNKNOWN, message=str(exc), route=route, cause=exc)
+        CARELESS_USE.look_at_failure(exc)
         named = self._named_by_agent(exc)
         if isinstance(named, Failure):
             check_failure(named, "what `classify` returned")
