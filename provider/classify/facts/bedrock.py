@@ -13,6 +13,7 @@ from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 from .anthropic import PLACE, REJECTED_FIELDS
 from .anthropic import REJECTED as REJECTED_BY_CLAUDE
+from .unknown_words import NO_TOOLS
 
 _MODEL = r"(?:The model returned the following errors: )?"
 REJECTED = (
@@ -54,6 +55,12 @@ BEDROCK = FactTable(
             "InvalidSignatureException IncompleteSignature MissingAuthenticationTokenException",
         ),
         fact(K.NOT_FOUND, type="ResourceNotFoundException"),
+        fact(
+            K.HISTORY_REJECTED,
+            text=_MODEL + f"(?:{NO_TOOLS})",
+            status="400 none",
+            lacks_capacity=True,
+        ),
         # Both are a ValidationException, like any bad request.
         *facts(
             K.NOT_FOUND,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from ...fact import ANY, FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 from ..time_text import WAIT
+from .unknown_words import NO_TOOLS
 
 _DAILY = r"\w{0,200}(?:PerDay|Daily)"
 
@@ -69,6 +70,7 @@ GEMINI = FactTable(
             reason="API_KEY_INVALID API_KEY_SERVICE_BLOCKED API_KEY_HTTP_REFERRER_BLOCKED "
             "API_KEY_IP_ADDRESS_BLOCKED CONSUMER_SUSPENDED SERVICE_DISABLED",
         ),
+        fact(K.HISTORY_REJECTED, text=NO_TOOLS, status="400 404 422 none", lacks_capacity=True),
         fact(K.AUTH, rpc="FAILED_PRECONDITION"),  # not in this region, or not in the free tier
         fact(K.AUTH, rpc="UNAUTHENTICATED PERMISSION_DENIED"),
         fact(K.OVERLOADED, rpc="UNAVAILABLE"),

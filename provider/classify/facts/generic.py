@@ -23,6 +23,14 @@ from .chat_vendors import REASONING
 from .gemini import REJECTED as REJECTED_BY_GEMINI
 from .openai import OVERFLOW, REJECTED, SUSPECTED, TOO_LARGE, WAITS
 from .openrouter import NONE_TAKES
+from .unknown_words import (
+    BROKEN_CALL,
+    MALFORMED_CALL,
+    NO_KEY,
+    NO_MODEL,
+    NO_TOOLS,
+    USED_UP,
+)
 
 _GATEWAY = r"(?:litellm\.\w{1,60}: |\w{1,60}Exception - |<400> |InternalError\.[\w.]{1,60}: ){0,4}"
 
@@ -61,16 +69,6 @@ _TOO_LONG = (
     r"(?:window|length)",
     r"(?:invalid params, )?context window exceeds limit",
 )
-_USED_UP = (
-    r"(?:Too Many Requests: )?(?:Sorry, )?(?:you|[\w-]{1,40})(?:'ve| have| has) "
-    r"(?:exceeded|reached|hit) (?:your|its|the) [^.]{0,40}"
-    r"(?:session|usage|weekly|daily|monthly) limit",
-    r"(?:The |Your )?(?:[\w-]{1,20} ){0,2}usage limit (?:has been |was )?(?:reached|exceeded)",
-    r"Free usage exceeded",
-    # xAI
-    r"Your (?:newly created )?teams? [^\n]{0,120}(?:doesn't have any credits|used all available)",
-    r"Your credit balance is too low to access",  # Anthropic, behind a gateway
-)
 _LENGTHS = "400 413 422 500 none"
 # A ceiling for the bytes of one request: MoonshotAI/kimi-code#1862, google-gemini/gemini-cli#13776.
 TOO_MANY_BYTES = (
@@ -80,33 +78,10 @@ TOO_MANY_BYTES = (
     r"(?:Request )?payload (?:is )?too large|Request payload size exceeds the limit",
 )
 
-# A route that cannot take what every step holds; Ollama's sentence, for a model without tools.
-NO_TOOLS = (
-    r"(?:\S{1,200} |The model |This model )?does(?: not|n't) support "
-    r"(?:tools|tool call\w*|tool use|function calling)\b"
-)
-MALFORMED_CALL = (
-    r"(?:\w{1,20}:? ){0,4}?(?:error|fail\w*|unable|could not|cannot|invalid)"
-    r"(?: to| while| in| when)?:? "
-    r"?pars(?:e|ing) (?:\S{1,40} ){0,3}?(?:tool|function)[ _-]?calls?\b"
-)
-NO_MODEL = (
-    r"(?:The |This |Requested |The requested )?model[: ]{0,2}"
-    r"(?:[`'\"]?[^\s`'\"]{1,200}[`'\"]?:? )?"
-    r"(?:is |was |does |could |has )?(?:not|n't)(?: been| be)? "
-    r"(?:found|exist|supported|available|loaded)"
-    r"(?! (?:for|with|in) (?:tool|image|vision))",
-    r"(?:Unknown|No such|Invalid) model\b(?! (?:output|response|parameter|input))",
-)
-NO_KEY = (
-    r"(?:Incorrect|Invalid|Missing|Malformed|Wrong|Expired|No|Bad)(?: or \w{1,20})? API[ _-]?key",
-    r"(?:The |Your )?(?:provided )?API[ _-]?key (?:you provided |provided )?(?:is |was |has )?"
-    r"(?:not valid|invalid|incorrect|expired|missing|required|not found)",
-)
 
 GENERIC = FactTable(
     money=(
-        *facts(K.QUOTA, *(_GATEWAY + text for text in _USED_UP), status="400 429 403 none"),
+        *facts(K.QUOTA, *(_GATEWAY + text for text in USED_UP), status="400 402 403 429 none"),
         fact(K.QUOTA, code="Arrearage"),  # DashScope
         *facts(K.QUOTA, r"Insufficient (?:account )?(?:balance|credits?)", status="429 403 none"),
     ),
@@ -150,8 +125,8 @@ GENERIC = FactTable(
         fact(K.NOT_FOUND, code="model_not_supported model_not_available_for_integrator"),  # Copilot
         fact(
             K.HISTORY_REJECTED,
-            text=_GATEWAY + NO_TOOLS,
-            status="400 404 422 none",
+            text=f"{_GATEWAY}(?:{NO_TOOLS})",
+            status="400 404 422 500 501 none",
             lacks_capacity=True,
         ),
         fact(K.BAD_REQUEST, text=NONE_TAKES, status="404"),
@@ -164,6 +139,9 @@ GENERIC = FactTable(
             status="500 501",
         ),
         *facts(K.TOOL_CALL_MALFORMED, _GATEWAY + MALFORMED_CALL, status="400 422 500 502 none"),
+        *facts(
+            K.TOOL_CALL_MALFORMED, *(_GATEWAY + text for text in BROKEN_CALL), status="500 502 none"
+        ),
         *facts(K.NOT_FOUND, *(_GATEWAY + text for text in NO_MODEL), status="400 422 none"),
         *facts(K.AUTH, *(_GATEWAY + text for text in NO_KEY), status="400 403 422 none"),
         fact(

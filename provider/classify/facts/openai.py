@@ -11,6 +11,7 @@ from __future__ import annotations
 from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 from ..time_text import WAIT
+from .unknown_words import NO_TOOLS
 
 _QUOTA_CODES = (
     "insufficient_quota credit_balance_exhausted billing_hard_limit_reached billing_not_active "
@@ -43,6 +44,7 @@ CHAT = FactTable(
         fact(K.RATE_LIMIT, code="slow_down rate_limit_exceeded"),
         fact(K.OVERLOADED, code="server_is_overloaded"),
         fact(K.OVERLOADED, type="service_unavailable_error overloaded_error"),
+        fact(K.HISTORY_REJECTED, text=NO_TOOLS, status="400 404 422 none", lacks_capacity=True),
         fact(K.NOT_FOUND, code="model_not_found"),
         fact(K.AUTH, code="invalid_api_key unsupported_country_region_territory"),
         fact(K.TIMEOUT, code="vector_store_timeout"),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ...fact import ANY, FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
+from .unknown_words import NO_TOOLS
 
 # The model is there, but takes no picture or no forced call: nexu-io/nexu#875, github/app#2163,
 # JohnnyZ93/oai-compatible-copilot#229 (another server's same words), zed-industries/zed#36094.
@@ -54,6 +55,7 @@ OPENROUTER = FactTable(
         fact(K.CONTENT_FILTER, status="403", moderation=ANY),
     ),
     other=(
+        fact(K.HISTORY_REJECTED, text=NO_TOOLS, status="404", lacks_capacity=True),
         fact(K.BAD_REQUEST, text=NONE_TAKES, status="404"),
         fact(K.OVERLOADED, error_type="provider_overloaded"),
         # From the provider behind it, which another route may not use.

@@ -69,7 +69,8 @@ ROWS = [
     Row("permission", "openrouter", 403, router(403, "x", error_type="permission_denied"), K.AUTH),
     Row("refusal", "openrouter", 400, router(400, "x", error_type="refusal"), K.REFUSAL),
     Row("nothing supports it", "openrouter", 404,
-        router(404, "No endpoints found that support tool use."), K.NOT_FOUND),
+        router(404, "No endpoints found that support tool use."), K.HISTORY_REJECTED,
+        lacks_capacity=True),
     Row("nothing is there", "openrouter", 503, router(503, "No allowed providers"), K.OVERLOADED),
     Row("endpoint's window", "openrouter", 400, router(
         400, "This endpoint's maximum context length is 131072 tokens. However, you requested "

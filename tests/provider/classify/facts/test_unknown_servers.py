@@ -128,6 +128,32 @@ ANSWERS: list[tuple[str, int, Any, FailureKind, More]] = [
         K.QUOTA, {}),
     ("a rate", 429, chat("you (jane-doe) have reached your requests per minute"),
         K.RATE_LIMIT, {}),
+    # W9 to W12, in other words.
+    *((text, status, chat(text), K.HISTORY_REJECTED, {"lacks_capacity": True}) for text, status in [
+        ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser', 400),
+        ("Tool calling is not supported by this model", 400),
+        ("`tools` is not supported for this model", 400),
+        ("The model `x` does not support function calling.", 400),
+        ("tools param requires --jinja flag", 500)]),
+    *((text, 400, chat(text), K.NOT_FOUND, {}) for text in [
+        "The model `x` has been decommissioned and is no longer supported", "模型不存在",
+        "model_not_found", "The engine x could not be found", "The model x-1 is unavailable"]),
+    *((text, 400, chat(text), K.AUTH, {}) for text in [
+        "Unauthorized", "invalid token", "No auth credentials found", "invalid x-api-key",
+        "You didn't provide an API key.", "token expired or incorrect", "无效的令牌"]),
+    *((text, status, chat(text), K.QUOTA, {}) for text, status in [
+        ("Org acme has hit its monthly usage limit", 429), ("You have run out of credits", 429),
+        ("Budget has been exceeded! Current cost: 10, Max budget: 5", 400),
+        ("Your plan's monthly limit has been reached", 429), ("您的额度已用完", 429),
+        ("API key USD spend limit exceeded", 403), ("账户欠费", 403)]),
+    *((text, 500, chat(text), K.TOOL_CALL_MALFORMED, {}) for text in [
+        "Failed to parse input at pos 10: <tool_call>", "invalid tool call arguments",
+        "XML syntax error on line 3: unexpected EOF"]),
+    ("a call of the history", 400, chat("invalid tool call arguments"), K.BAD_REQUEST, {}),
+    ("an hour", 429, chat("You have reached your hourly limit"), K.RATE_LIMIT, {}),
+    ("a token of a grammar", 400, chat("invalid token at position 3"), K.BAD_REQUEST, {}),
+    ("a tool that is not there", 400, chat("tool x is not available"), K.BAD_REQUEST, {}),
+    ("a model of something", 400, chat("the model output has been removed"), K.BAD_REQUEST, {}),
 ]  # fmt: skip
 ROWS = [
     Row(id_, "my-server", status, body, kind, **more) for id_, status, body, kind, more in ANSWERS
