@@ -35,6 +35,8 @@ _KNOWN = (
     Provider("zai", "openai-chat", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
     Provider("moonshot", "openai-chat", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"),
     Provider("minimax", "openai-chat", "https://api.minimax.io/v1", "MINIMAX_API_KEY"),
+    # Source: docs.x.ai/api (the address), docs.x.ai/developers/quickstart (the variable), read on
+    # 2026-11-30.
     Provider("xai", "openai-chat", "https://api.x.ai/v1", "XAI_API_KEY"),
     # Servers on this computer, on their default ports. Source: ollama/ollama
     # docs/api/openai-compatibility.mdx, lmstudio.ai/docs/api/openai-api, docs.memberjunction.org
