@@ -15,7 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.measure import Row, describe, table
 
-NAMES = ("engine", "healthy", "swap", "decode", "encode", "call", "session", "imports")
+NAMES = ("engine", "healthy", "swap", "decode", "bound", "encode", "call", "session", "imports")
 
 
 def result(name: str, *, rounds: int | None) -> dict[str, Any]:
