@@ -164,5 +164,10 @@ def cline(url: str, _home: Path, route: str) -> Launch:
     provider, _, model = route.partition("/")
     named = "openai-compatible"
     auth = f"cline auth -p {named} -k k -m {model} -b {url}/{provider}/v1"
+    variables = {
+        "CLINE_LOG_ENABLED": "0",
+        "CLINE_NO_AUTO_UPDATE": "1",
+        "CLINE_SESSION_BACKEND_MODE": "local",  # else it leaves a process behind
+    }
     turn = f"cline --auto-approve true -P {named} -m {model} '{PROMPT}'"
-    return Launch(("sh", "-c", f"{auth} && {turn}"), {"CLINE_LOG_ENABLED": "0"})
+    return Launch(("sh", "-c", f"{auth} && {turn}"), variables)
