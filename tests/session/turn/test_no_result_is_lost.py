@@ -25,11 +25,9 @@ from sidestep.session.store.store import Store, snapshot
 from sidestep.session.turn.transcript import UNSTARTED
 
 from .failing_store import FOR_EVER, ONCE, Disk, FailingStore, failing_statements
-from .worker import Worker
+from .worker import JOBS, Worker
 
 pytestmark = pytest.mark.asyncio
-
-JOBS = [f"job-{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 11, 12)]
 
 
 def calls(messages: Sequence[Message]) -> list[ToolCall]:

@@ -36,6 +36,8 @@ PLAN: Sequence[Sequence[tuple[str, dict[str, Any]]]] = (
     do(7, 8),
     [*do(9), *do(10, 11, tool="do_beside"), *do(12)],
 )
+JOBS = [f"job-{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 11, 12)]
+"""The jobs of the plan that can be done."""
 BREAKS_OFF = 2
 """The answer of the plan that breaks off after its first call, once."""
 
