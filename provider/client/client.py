@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Self
 
 from ..catalog.catalog import catalog, providers_from_env
@@ -12,6 +13,7 @@ from ..catalog.provider import Provider
 from ..conversation import Conversation
 from ..cure import Cure
 from ..error import ConfigError
+from ..native_cancel import run_in_child_task
 from ..route import Route
 from ..secret import Secret
 from .http_request import missing_key
@@ -95,13 +97,19 @@ class Client:
             )
         return render(conversation, provider, route, cures)
 
-    def send(self, rendering: RenderedRequest) -> Reply:
-        """Return the reply to a request from `render`; each call sends it again."""
+    def send(self, rendering: RenderedRequest, *, is_sheltered: bool = False) -> Reply:
+        """Return the reply to a request from `render`; each call sends it again.
+
+        Args:
+            is_sheltered: The reply is read in one task, which only scopes of anyio cancel, and
+                nothing of the host's yields meanwhile; see `Reply`. It costs less.
+        """
         return Reply(
             self._http,
             rendering,
             key=self._key(rendering.provider),
             wall_clock=self._wall_clock,
+            is_sheltered=is_sheltered,
         )
 
     async def count(self, rendering: RenderedRequest) -> int | None:
@@ -115,7 +123,8 @@ class Client:
         secret = Secret(self._key(rendering.provider))
         if missing_key(rendering.provider, secret) is not None:
             return None
-        return await count_tokens(self._http.client(), rendering, secret=secret)
+        count = partial(count_tokens, self._http.client(), rendering, secret=secret)
+        return await run_in_child_task(count)
 
     def stream(self, route: Route, conversation: Conversation) -> Reply:
         """Return the reply of *route* to *conversation*.

@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, TimerHandle
 
 
+class Cancellable(Protocol):
+    """A scope, or what else can be cancelled when output is late."""
+
+    def cancel(self) -> None:
+        """Stop waiting for the output."""
+
+
 class IdleTimer(Protocol):
     """Cancels a scope when the expected output is late."""
 
@@ -46,7 +53,7 @@ class AsyncioIdleTimer:
 
     __slots__ = ("_checks_at", "_due_at", "_loop", "_now", "_scope", "_timer")
 
-    def __init__(self, scope: anyio.CancelScope) -> None:
+    def __init__(self, scope: Cancellable) -> None:
         from asyncio import get_running_loop  # imported by now; at the top it would cost 20 ms
 
         self._scope = scope

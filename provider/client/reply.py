@@ -11,6 +11,7 @@ from ..classify.classify import request_id_of
 from ..classify.exception import classify_exception
 from ..failure import Failure, FailureKind, Stage
 from ..handover.tool_name import rename_deltas, rename_parts
+from ..native_cancel import run_in_child_task
 from ..secret import Secret
 from .attempt_errors import AttemptErrors
 from .error_response import is_event_stream, read_failure
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..conversation import Part, Usage
     from ..delta import Delta
+    from ..error import ProviderError
     from .idle_timer import IdleTimer
     from .rendering import RenderedRequest
     from .shared_http import SharedHttp
@@ -33,9 +35,14 @@ if TYPE_CHECKING:
 class Reply:
     """One answer while it arrives: enter it with ``async with``, and iterate over its deltas.
 
-    Both must happen in one task. Every error is a `ProviderError`; its failure has the route, the
-    stage and the provider's id of the request. The time that the loop's body takes never counts
-    against a deadline.
+    Every error is a `ProviderError`; its failure has the route, the stage and the provider's id of
+    the request. The time that the loop's body takes never counts against a deadline. A generator
+    around the reply may be left at any point, and its task may be cancelled in any way.
+
+    Args:
+        is_sheltered: The reply is entered, read and left in one task, which only scopes of anyio
+            cancel, and nothing of the host's yields meanwhile. Then it is read in that task, within
+            one scope.
 
     Attributes:
         route: The route that answers.
@@ -48,6 +55,7 @@ class Reply:
         *,
         key: str | None,
         wall_clock: Callable[[], float],
+        is_sheltered: bool,
     ) -> None:
         provider = rendering.provider
         self.route = rendering.route
@@ -63,6 +71,7 @@ class Reply:
         self._decoder.follows_results = rendering.follows_results
         self._body: Body | None = None
         self._deltas: AsyncGenerator[Delta, None] | None = None
+        self._is_sheltered = is_sheltered
         # One scope for the whole reply, because a scope for every event costs more than the event.
         self._scope = anyio.CancelScope()
         self._idle_timer: IdleTimer
@@ -112,6 +121,9 @@ class Reply:
         unsendable = missing_key(self._provider, self._secret)
         if unsendable is not None:
             raise self._errors.error(unsendable)
+        if not self._is_sheltered:
+            await self._open_apart()
+            return self
         self._scope.__enter__()
         self._idle_timer = idle_timer(self._scope)
         try:
@@ -120,6 +132,29 @@ class Reply:
             await self.__aexit__(type(error), error, error.__traceback__)
             raise
         return self
+
+    async def _open_apart(self) -> None:
+        """Open the response in a task of its own, and have its blocks read there as well."""
+        try:
+            await run_in_child_task(self._open_in_time)
+            assert self._body is not None  # noqa: S101
+            self._idle_timer = self._body.read_apart(self._late)
+        except BaseException:
+            await self._close()
+            raise
+
+    async def _open_in_time(self) -> None:
+        with self._scope:
+            self._idle_timer = idle_timer(self._scope)
+            try:
+                await self._open()
+            finally:
+                self._idle_timer.stop()
+        if self._scope.cancelled_caught:
+            raise self._late()
+
+    def _late(self) -> ProviderError:
+        return self._errors.error(self._timeout())
 
     def __aiter__(self) -> AsyncGenerator[Delta, None]:
         if self._deltas is None:
@@ -136,13 +171,16 @@ class Reply:
         trace: TracebackType | None,
     ) -> None:
         self._idle_timer.stop()
+        if not self._is_sheltered:
+            await self._close()
+            return
         is_late = self._scope.cancel_called
         try:
             await self._close()
         finally:
             is_suppressed = self._scope.__exit__(kind, error, trace)
         if is_late and (is_suppressed or error is None) and not self._stream.reading.is_whole:
-            raise self._errors.error(self._timeout()) from None
+            raise self._late() from None
 
     async def _open(self) -> None:
         """Send the request, and read the response if it is not a stream."""

@@ -10,15 +10,19 @@ import anyio
 import anyio.lowlevel
 
 from ..native_cancel import run_to_end
+from .block_reader import BlockReader
 from .decompression import STEP, decompressor_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 
     import httpx
 
-_CLOSE = 1.0
-"""Seconds to close a connection, because the outcome of the attempt is already known."""
+    from .idle_timer import IdleTimer
+
+# Seconds, both short, because the outcome of the attempt is already known.
+_CLOSE = 1.0  # to close a connection
+_END = 0.2  # to end one generator of its body
 
 _BOM = b"\xef\xbb\xbf"
 _START = 64  # bytes
@@ -31,9 +35,20 @@ def is_event(start: bytes) -> bool:
     return _EVENT.match(start.removeprefix(_BOM).lstrip()) is not None
 
 
-async def _joined(
-    read: list[bytes], rest: AsyncGenerator[bytes, None]
-) -> AsyncGenerator[bytes, None]:
+async def _end(blocks: AsyncGenerator[bytes, None]) -> None:
+    """End the generator *blocks* and those below it, which otherwise the collector would.
+
+    A body that was closed ends soon if it is read on. Closing its outermost generator would not end
+    the others.
+    """
+    with anyio.move_on_after(_END, shield=True), suppress(Exception):
+        async for _ in blocks:
+            await anyio.lowlevel.checkpoint()  # some bodies never wait
+    with anyio.move_on_after(_END, shield=True), suppress(Exception):
+        await blocks.aclose()
+
+
+async def _joined(read: list[bytes], rest: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     for block in read:
         yield block
     async for block in rest:
@@ -51,16 +66,29 @@ class Body:
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
         self.is_released = False
-        self.blocks: AsyncGenerator[bytes, None]
+        self.blocks: AsyncIterator[bytes]
         self._is_abandoned = False
+        self._reader: BlockReader | None = None
         if response.is_stream_consumed:  # by a test's transport
             self._raw: AsyncGenerator[bytes, None] = response.aiter_bytes()  # type: ignore[assignment]
-            self.blocks = self._raw
+            self.blocks, self._layers = self._raw, [self._raw]
             return
         # `aiter_raw` iterates over the same, but also counts the bytes, at 2 µs a block.
         self._raw = response.stream.__aiter__()  # type: ignore[union-attr, assignment]
+        self.blocks, self._layers = self._raw, [self._raw]
         decompress = decompressor_of(response.headers.get("content-encoding", ""))
-        self.blocks = self._raw if decompress is None else self._decompressed(decompress)
+        if decompress is not None:
+            self._put_on_top(self._decompressed(decompress))
+
+    def _put_on_top(self, layer: AsyncGenerator[bytes, None]) -> None:
+        """Read *layer* from now on, which reads what was read before."""
+        self.blocks = layer
+        self._layers.append(layer)
+
+    def read_apart(self, late: Callable[[], Exception]) -> IdleTimer:
+        """Let the host read the blocks; return the timer that makes them raise *late*."""
+        self.blocks = self._reader = BlockReader(self.blocks, late)
+        return self._reader.timer
 
     async def _decompressed(
         self, decompress: Callable[[bytes], Iterator[bytes]]
@@ -84,7 +112,7 @@ class Body:
                 start = (start + block[:_START]).removeprefix(_BOM).lstrip()[:_START]
                 if len(start) >= _LONGEST_FIELD or start.startswith((b"{", b"[", b":")):
                     break
-        self.blocks = _joined(read, self.blocks)
+        self._put_on_top(_joined(read, self.blocks))
         return is_event(start)
 
     async def release(self) -> None:
@@ -100,16 +128,13 @@ class Body:
 
     async def abandon(self) -> None:
         """Close the connection, even while we are being cancelled."""
-        await run_to_end(self._abandon, seconds=_CLOSE)
+        await run_to_end(self._abandon, seconds=3 * _CLOSE)
 
     async def _abandon(self) -> None:
         self._is_abandoned = True
-        with anyio.move_on_after(_CLOSE, shield=True):
-            with suppress(Exception):
-                await self._response.aclose()
-            # The generators of a closed body end soon. Closing the outermost one instead would
-            # leave the generators below it to the garbage collector.
-            for generator in (self.blocks, self._raw):
-                with suppress(Exception):
-                    async for _ in generator:
-                        pass
+        if self._reader is not None:
+            await self._reader.aclose(seconds=_CLOSE)
+        with anyio.move_on_after(_CLOSE, shield=True), suppress(Exception):
+            await self._response.aclose()
+        for layer in reversed(self._layers):
+            await _end(layer)

@@ -2,54 +2,63 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
 
+from ...provider.background_task import BackgroundTask
 from ..event import Event
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
+    from types import TracebackType
 
     from ..event import Listener
 
 
-@asynccontextmanager
-async def stream_turn(
-    take: Callable[[Listener], Awaitable[object]],
-) -> AsyncIterator[AsyncIterator[Event]]:
-    """Run a turn in a task of its own, and yield its events; see `Session.stream`.
+class EventStream:
+    """Runs a turn in a task of its own, and gives its events; see `Session.stream`.
+
+    The task belongs to no scope of the reader's, because a generator of the reader's around the
+    stream may be left, and then closed by any task. For the same reason this is no generator, which
+    the event loop would close by itself.
 
     Args:
         take: Runs the turn, and calls its argument with every event.
     """
-    # Never waits for the reader, who may be slow, because the provider's deadlines go on.
-    send, receive = anyio.create_memory_object_stream[Event](float("inf"))
-    turn_errors: list[Exception] = []
-    reader_errors: list[BaseException] = []
 
-    def emit(event: Event) -> None:
+    def __init__(self, take: Callable[[Listener], Awaitable[object]]) -> None:
+        self._take = take
+        self._turn: BackgroundTask | None = None
+
+    async def __aenter__(self) -> AsyncIterator[Event]:
+        if self._turn is not None:
+            raise RuntimeError("a stream is entered once: call `session.stream` again")
+        # Never waits for the reader, who may be slow, because the provider's deadlines go on.
+        self._send, self._events = anyio.create_memory_object_stream[Event](float("inf"))
+        self._turn = BackgroundTask(self._run)
+        return self._events
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._turn is not None  # noqa: S101 - it was entered
+        try:
+            await self._turn.aclose()
+        finally:
+            self._events.close()
+        if error is None and self._turn.error is not None:
+            raise self._turn.error
+
+    async def _run(self) -> None:
+        with self._send:
+            await self._take(self._emit)
+
+    def _emit(self, event: Event) -> None:
         # The reader may have closed the other end.
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            send.send_nowait(event)
-
-    async def run() -> None:
-        with send:
-            try:
-                await take(emit)
-            except Exception as error:  # noqa: BLE001 - raised below, outside the exception group
-                turn_errors.append(error)
-
-    with receive:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run)
-            try:
-                yield receive
-            except anyio.get_cancelled_exc_class():
-                raise
-            except BaseException as error:  # noqa: BLE001 - raised below, as above
-                reader_errors.append(error)
-            tasks.cancel_scope.cancel()
-    for raised in (*reader_errors, *turn_errors):
-        raise raised
+            self._send.send_nowait(event)

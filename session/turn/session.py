@@ -24,7 +24,7 @@ from ..step.middleware import Sidestep
 from ..store.memory import MemoryStore
 from ..store.store import Store
 from ..tool.tool import Tool
-from .event_stream import stream_turn
+from .event_stream import EventStream
 from .metered_step import MeteredStep
 from .session_state import SessionState
 from .size import ConversationSize
@@ -225,7 +225,7 @@ class Session:
             Exception: The same as `turn`, at the end of the block.
         """
         seconds = validated_deadline(deadline)
-        return stream_turn(
+        return EventStream(
             lambda listener: run_in_child_task(partial(self._take, prompt, seconds, listener))
         )
 
@@ -294,7 +294,7 @@ class Session:
                 return await text_of(reply)
 
         try:
-            return await metered.step.run(call)
+            return await run_in_child_task(partial(metered.step.run, call))
         finally:
             metered.close()
 

@@ -55,8 +55,8 @@ class StepRequests:
         return self._last
 
     def send(self, rendering: RenderedRequest) -> Reply:
-        """Send what `render` returned."""
-        return self._client.send(rendering)
+        """Send what `render` returned, in a task that `run_in_child_task` shelters."""
+        return self._client.send(rendering, is_sheltered=True)
 
     async def count(self, route: Route) -> int | None:
         """Return the tokens of the request as the provider of *route* counts; None: unknown."""

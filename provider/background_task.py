@@ -1,0 +1,76 @@
+"""A task that belongs to no scope of whoever starts it."""
+
+from __future__ import annotations
+
+import math
+from contextvars import copy_context
+from typing import TYPE_CHECKING
+
+import anyio
+import sniffio
+
+from .native_cancel import run_to_end
+
+if TYPE_CHECKING:
+    from asyncio import Task
+    from collections.abc import Awaitable, Callable
+
+_LONGEST_END = 86_400.0
+"""Seconds for the work to end once it is cancelled; it may have to wait for a thread."""
+
+
+class BackgroundTask:
+    """Runs *work* at once, until it ends or `aclose` is called, by whichever task.
+
+    Attributes:
+        error: What the work raised, because nobody waits for the task; None: nothing.
+        has_ended: True once the work has ended.
+    """
+
+    def __init__(self, work: Callable[[], Awaitable[object]]) -> None:
+        self._work = work
+        self._scope = anyio.CancelScope()
+        self._end = anyio.Event()
+        self._task: Task[None] | None = None  # of asyncio, which refers to its tasks weakly
+        self.error: BaseException | None = None
+        if sniffio.current_async_library() == "trio":
+            from trio.lowlevel import spawn_system_task  # loaded by now
+
+            spawn_system_task(self._run, context=copy_context())
+            return
+        from asyncio import get_running_loop
+
+        self._task = get_running_loop().create_task(self._run())
+
+    @property
+    def has_ended(self) -> bool:
+        """True once the work has ended."""
+        return self._end.is_set()
+
+    async def _run(self) -> None:
+        try:
+            with self._scope:
+                await self._work()
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:  # noqa: BLE001 - for whoever reads `error`
+            self.error = error
+        finally:
+            self._end.set()
+
+    async def aclose(self, *, seconds: float = math.inf) -> None:
+        """Cancel the work, and return when it has ended, whoever is cancelled meanwhile.
+
+        Args:
+            seconds: Then the work is cancelled though it shields itself, where that is possible.
+        """
+        self._scope.cancel()
+        await self._wait(seconds)
+        if not self.has_ended and self._task is not None:
+            self._task.cancel()
+            await self._wait(seconds)
+
+    async def _wait(self, seconds: float) -> None:
+        if not self.has_ended:
+            with anyio.move_on_after(seconds, shield=True):
+                await run_to_end(self._end.wait, seconds=min(seconds, _LONGEST_END))

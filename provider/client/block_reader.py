@@ -1,0 +1,125 @@
+"""Read the blocks of a body where the host's code runs between two of them.
+
+The host may leave an asynchronous generator in the middle, asyncio may cancel its task at any
+moment, even twice, and the collector may close the generators of a body in any order. So no cancel
+scope stays open from one block to the next, and a task of ours reads the body. Nobody else cancels
+that task, because httpcore loses a connection if it is cancelled while it closes one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import TYPE_CHECKING, Self
+
+import anyio
+import sniffio
+
+from ..background_task import BackgroundTask
+from .idle_timer import AsyncioIdleTimer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from .idle_timer import IdleTimer
+
+_MOST = 16
+"""Blocks that are read ahead of the host."""
+
+
+class BlockReader:
+    """Reads the blocks of a body in a task of its own, and passes them on.
+
+    Args:
+        blocks: The body.
+        late: Returns the error to raise if the next block is not there in time.
+
+    Attributes:
+        timer: When the next block is expected.
+    """
+
+    def __init__(self, blocks: AsyncIterator[bytes], late: Callable[[], Exception]) -> None:
+        self._blocks = blocks
+        self._late = late
+        self._read: deque[bytes] = deque()
+        self._is_late = False
+        self._arrival: anyio.Event | None = None  # of a block that the host waits for
+        self._room: anyio.Event | None = None  # for another block
+        is_asyncio = sniffio.current_async_library() == "asyncio"
+        self._due = None if is_asyncio else DueTimer()
+        self.timer: IdleTimer = self._due or AsyncioIdleTimer(self)
+        self._task = BackgroundTask(self._read_all)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        while not self._read:
+            if self._task.has_ended:
+                raise self._task.error or StopAsyncIteration
+            await self._wait()
+            if self._is_late and not self._read:
+                raise self._late()
+        block = self._read.popleft()
+        if self._room is not None:
+            self._room.set()
+        return block
+
+    async def _wait(self) -> None:
+        """Wait for a block, the end, or the time when a block is late."""
+        self._is_late = False
+        self._arrival = arrival = anyio.Event()
+        if self._due is None:
+            await arrival.wait()
+        else:
+            with anyio.CancelScope(deadline=self._due.due_at) as scope:
+                await arrival.wait()
+            self._is_late = scope.cancelled_caught
+
+    def cancel(self) -> None:
+        """Raise the error for a late block where the next block is awaited."""
+        self._is_late = True
+        self._wake()
+
+    async def aclose(self, *, seconds: float) -> None:
+        """End the reading; after *seconds* even if the connection is still being closed."""
+        await self._task.aclose(seconds=seconds)
+
+    async def _read_all(self) -> None:
+        try:
+            async for block in self._blocks:
+                self._read.append(block)
+                self._wake()
+                if len(self._read) >= _MOST:
+                    self._room = anyio.Event()
+                    await self._room.wait()
+        finally:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._arrival is not None:
+            self._arrival.set()
+
+
+class DueTimer:
+    """An idle timer that only remembers when a block is due."""
+
+    __slots__ = ("due_at",)
+
+    def __init__(self) -> None:
+        self.due_at = math.inf
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until a block is due; ``inf``: nothing is expected."""
+        return self.due_at - anyio.current_time()
+
+    def expect(self, seconds: float) -> None:
+        """Expect output within *seconds* from now."""
+        self.due_at = anyio.current_time() + seconds
+
+    def rest(self) -> None:
+        """Expect nothing for now."""
+        self.due_at = math.inf
+
+    stop = rest
