@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _MIN_WIDTH = 20
-# The control characters of ASCII and Latin-1, except the tab and the ends of lines.
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# The control characters of ASCII and Latin-1, except the tab and the ends of lines; and halves of
+# surrogate pairs, which cannot be encoded.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def terminal() -> Console:
@@ -27,7 +28,7 @@ def terminal() -> Console:
 
 
 def printable(text: str) -> str:
-    """Return *text* without characters that steer a terminal, because others wrote it."""
+    """Return *text* without characters that steer a terminal or cannot be printed."""
     return _CONTROL.sub("�", text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import stat
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _READ_AT_ONCE = 16 * LONGEST
+_SURROGATE = re.compile(rb"\\u[dD]|\xed")
+"""How a surrogate begins, escaped or not; so does some other text."""
 _MOST_PROBLEMS = 100
 """The most problems that are kept with their text; all are counted."""
 
@@ -185,4 +188,15 @@ def _parse(content: bytes) -> dict[str, Any]:
         raise NotAJournalLine("it is cut" if is_cut else "it is no JSON") from None
     if not isinstance(entry, dict):
         raise NotAJournalLine("it is no object")
+    if _SURROGATE.search(content) is not None and not _is_text(entry):
+        raise NotAJournalLine("it has half a surrogate pair, which is no text")
     return entry
+
+
+def _is_text(entry: dict[str, Any]) -> bool:
+    """True if every text in *entry* can be printed."""
+    try:
+        json.dumps(entry, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

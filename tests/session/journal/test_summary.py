@@ -170,6 +170,14 @@ def test_summary(name: str, entries: list[object], expected: object, tmp_path: P
         pytest.param("[1]\n", "it is no object", id="no object"),
         pytest.param("[" * 9000 + "\n", "it is no JSON", id="nested"),
         pytest.param("\udcff\n", "it is no JSON", id="no text"),
+        pytest.param(
+            entry("StepEnded", route="a/\ud800"), "it has half a surrogate pair", id="half a pair"
+        ),
+        pytest.param('{"\\uDFFF":1}\n', "it has half a surrogate pair", id="half a pair as a name"),
+        pytest.param(
+            '{"session":"\udced\udca0\udc80"}\n', "it has half a surrogate pair", id="in bytes"
+        ),
+        pytest.param('{"a":"\\ud800', "it is cut", id="cut behind half a pair"),
         pytest.param('{"level":"info"}\n', "it has no 'session' that can be read", id="a log"),
         pytest.param(entry("StepEnded", route=1), "StepEnded has no 'route'", id="a wrong type"),
         pytest.param(
@@ -203,6 +211,13 @@ def test_what_is_no_line_of_a_journal_is_passed_over_and_named(
     assert passed_over["line"] == 4
     assert passed_over["problem"].startswith(problem)
     assert found["steps"]["answered"] == 1
+
+
+def test_a_whole_surrogate_pair_is_text(tmp_path: Path) -> None:
+    told = ended(1, error="\N{SNAKE} \ud7ff")
+    path = write(tmp_path / "journal", HEAD, told)
+
+    assert summarise(path)["problems"] == []
 
 
 def test_a_part_of_a_newer_version_is_left_out(tmp_path: Path) -> None:
