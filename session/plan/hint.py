@@ -42,15 +42,28 @@ class HintPlan(Plan):
     def options_for(
         self, asked: str, needs: Needs | None = None, *, pinned: Route | None = None
     ) -> RouteOptions:
-        """Return the chain of the hint, for whatever route the step asks."""
+        """Return the chain of the hint, for whatever route the step asks.
+
+        Raises:
+            ValueError: *asked* is neither a route nor the name of the chain, or no element of the
+                hint can be used for it.
+        """
         return self._followed(asked).options_for(HINT, needs, pinned=pinned)
 
     def entries_for(self, asked: str) -> tuple[ChainEntry, ...]:
-        """Return the chain of the hint, for whatever route the step asks."""
+        """Return the chain of the hint, for whatever route the step asks.
+
+        Raises:
+            ValueError: As `options_for`.
+        """
         return self._followed(asked).chains[HINT]
 
     def _followed(self, asked: str) -> Plan:
-        return self.follow(None if asked == HINT else asked_route(asked, [HINT]).model)
+        inherited = None if asked == HINT else asked_route(asked, [HINT]).model
+        try:
+            return self.follow(inherited)
+        except ConfigError as error:
+            raise ValueError(f"{asked!r} leads nowhere: {error}") from None
 
 
 def following_plan(

@@ -354,3 +354,25 @@ async def test_what_no_map_would_move_falls_through_to_the_end() -> None:
 
     assert asked[:3] == [Z, A, R]
     assert len(asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("hint", "asked", "says"),
+    [
+        pytest.param(
+            "zai", "hint", "'hint' leads nowhere: .* names none that it could", id="no model"
+        ),
+        pytest.param("zai,openrouter", "hint", "'hint' leads nowhere", id="no model in either"),
+        pytest.param("zai", "glm", "'glm' is neither a route nor one of hint", id="another name"),
+        pytest.param("zai:glm-5.2", "glm", "'glm' is neither a route nor one", id="with a model"),
+        pytest.param("nobody", "hint", "a route is written", id="a hint that is ignored"),
+        pytest.param("", "hint", "a route is written", id="no hint"),
+    ],
+)
+def test_what_a_step_cannot_ask_for_is_a_value_error(hint: str, asked: str, says: str) -> None:
+    engine = Sidestep.from_env({"SIDESTEP_HINT": hint})
+
+    for ask in (engine.step, engine.healthy, engine.requested):
+        with pytest.raises(ValueError, match=says):
+            ask(asked)
+    assert engine.step("zai/glm-5.2").requested == Z
