@@ -65,12 +65,13 @@ class BackgroundTask:
             seconds: Then the work is cancelled though it shields itself, where that is possible.
         """
         self._scope.cancel()
-        await self._wait(seconds)
+        await self.wait(seconds)
         if not self.has_ended and self._task is not None:
             self._task.cancel()
-            await self._wait(seconds)
+            await self.wait(seconds)
 
-    async def _wait(self, seconds: float) -> None:
+    async def wait(self, seconds: float) -> None:
+        """Wait until the work has ended, at most *seconds*, whoever is cancelled meanwhile."""
         if not self.has_ended:
             with anyio.move_on_after(seconds, shield=True):
                 await run_to_end(self._end.wait, seconds=min(seconds, _LONGEST_END))

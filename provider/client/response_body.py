@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.lowlevel
 
+from ..background_task import BackgroundTask
 from ..native_cancel import run_to_end
 from .block_reader import BlockReader
 from .decompression import STEP, decompressor_of
@@ -20,9 +21,13 @@ if TYPE_CHECKING:
 
     from .idle_timer import IdleTimer
 
-# Seconds, both short, because the outcome of the attempt is already known.
-_CLOSE = 1.0  # to close a connection
+# Seconds, the waits short, because the outcome of the attempt is already known.
+_CLOSE = 1.0  # to wait until a connection is closed
+_SLOW_CLOSE = 30.0  # until nobody waits for a connection that is still being closed
 _END = 0.2  # to end one generator of its body
+
+_LAST = 100
+"""Blocks that are read of a body that was closed, because some bodies neither end nor wait."""
 
 _BOM = b"\xef\xbb\xbf"
 _START = 64  # bytes
@@ -38,12 +43,13 @@ def is_event(start: bytes) -> bool:
 async def _end(blocks: AsyncGenerator[bytes, None]) -> None:
     """End the generator *blocks* and those below it, which otherwise the collector would.
 
-    A body that was closed ends soon if it is read on. Closing its outermost generator would not end
-    the others.
+    A body that was closed ends soon if it is read on. If it does not, a cancellation ends all its
+    generators, because the innermost one is waiting. `aclose` would end the outermost one alone.
     """
-    with anyio.move_on_after(_END, shield=True), suppress(Exception):
-        async for _ in blocks:
-            await anyio.lowlevel.checkpoint()  # some bodies never wait
+    for seconds in (_END, 0.0):
+        with anyio.move_on_after(seconds, shield=True), suppress(Exception):
+            for _ in range(_LAST):
+                await anext(blocks)
     with anyio.move_on_after(_END, shield=True), suppress(Exception):
         await blocks.aclose()
 
@@ -128,13 +134,16 @@ class Body:
 
     async def abandon(self) -> None:
         """Close the connection, even while we are being cancelled."""
-        await run_to_end(self._abandon, seconds=3 * _CLOSE)
+        await run_to_end(self._abandon, seconds=4 * _CLOSE)
+
+    async def _close(self) -> None:
+        with anyio.move_on_after(_SLOW_CLOSE):
+            await self._response.aclose()
 
     async def _abandon(self) -> None:
         self._is_abandoned = True
         if self._reader is not None:
             await self._reader.aclose(seconds=_CLOSE)
-        with anyio.move_on_after(_CLOSE, shield=True), suppress(Exception):
-            await self._response.aclose()
+        await BackgroundTask(self._close).wait(_CLOSE)
         for layer in reversed(self._layers):
             await _end(layer)
