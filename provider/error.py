@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .failure import Failure
+from .failure import Failure, FailureKind, Stage
 from .recorded_cause import recorded_cause
 from .secret import redact_shapes
 
@@ -73,3 +73,14 @@ class ProviderError(SidestepError):
     def __init__(self, failure: Failure) -> None:
         super().__init__(str(failure))
         self.failure = failure
+
+
+class Truncated(ProviderError):
+    """An answer ended before its end, for an agent that judges answers itself.
+
+    Args:
+        message: What was missing, such as ``"no finish_reason"``.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Failure(kind=FailureKind.TRUNCATED, message=message, stage=Stage.END))

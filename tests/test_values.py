@@ -169,6 +169,7 @@ def errors() -> list[sidestep.SidestepError]:
         sidestep.InstallError("no data"),
         sidestep.StoreError("no room"),
         sidestep.ProviderError(failure(Unpicklable("x", response=threading.Lock()))),
+        sidestep.Truncated("no finish_reason"),
         sidestep.StepFailed("failed", **story),
         sidestep.FallbackExhausted("exhausted", **story),
         sidestep.ContextOverflow("too long", **story),

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from .provider.error import ConfigError, InstallError, ProviderError, SidestepError
+from .provider.error import ConfigError, InstallError, ProviderError, SidestepError, Truncated
 from .provider.failure import Failure, FailureKind
 from .provider.recorded_cause import RecordedCause
 from .provider.route import Route
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         ToolSpec,
         Usage,
     )
+    from .provider.watch.watched import watched
     from .session.cost.budget import Budget
     from .session.cost.cost import Cost
     from .session.cost.price import Prices
@@ -144,10 +145,12 @@ __all__ = [
     "ToolRunEnded",
     "ToolRunStarted",
     "ToolSpec",
+    "Truncated",
     "TurnEnded",
     "Usage",
     "Waiting",
     "load_config",
+    "watched",
 ]
 
 # Our own loop and client: an agent that has its own does not pay for them.
@@ -171,6 +174,7 @@ _LATER = {
     "MemoryStore": ".session.store.memory",
     "Tool": ".session.tool.tool",
     "Session": ".session.turn.session",
+    "watched": ".provider.watch.watched",
 }
 
 if not TYPE_CHECKING:  # a checker would take any misspelt name for an `object`

@@ -24,7 +24,7 @@ class AttemptErrors:
 
     __slots__ = ("_route", "_secret", "headers")
 
-    def __init__(self, route: Route, secret: Secret) -> None:
+    def __init__(self, route: Route | None, secret: Secret) -> None:
         self._route = route
         self._secret = secret
         self.headers: Mapping[str, str] = {}

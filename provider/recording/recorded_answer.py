@@ -33,8 +33,8 @@ _WIRES: Mapping[str, Wire] = {
 }
 """The wires of providers that are not in the catalog; all others speak Chat Completions."""
 _SIGNS: Mapping[Wire, re.Pattern[bytes]] = {
-    "openai-responses": re.compile(rb'"type" ?: ?"response\.\w'),
-    "anthropic": re.compile(rb'"type" ?: ?"message_(?:start|delta|stop)"'),
+    "openai-responses": re.compile(rb'"type" ?: ?"response\.\w|"object" ?: ?"response"'),
+    "anthropic": re.compile(rb'"type" ?: ?"message(?:_start|_delta|_stop)?"'),
     "gemini": re.compile(rb'"(?:candidates|promptFeedback|usageMetadata)" ?: ?[\[{]'),
     "openai-chat": re.compile(rb'"object" ?: ?"chat\.completion|"choices" ?: ?\['),
 }
@@ -147,13 +147,17 @@ class Recorded:
     @property
     def looks_like(self) -> Wire | None:
         """The wire of its events, whoever answered; None: it cannot be recognised."""
-        start = self.body[:_LOOKED_AT]
-        return next((wire for wire, sign in _SIGNS.items() if sign.search(start)), None)
+        return wire_of(self.body[:_LOOKED_AT])
 
     def _guessed(self) -> Wire:
         named = _WIRES.get(self.provider)
         is_anthropic = not self.provider and _ANTHROPIC_ERROR.search(self.body[:_LOOKED_AT])
         return named or ("anthropic" if is_anthropic else "openai-chat")
+
+
+def wire_of(start: bytes) -> Wire | None:
+    """Return the wire of the answer that begins with *start*; None: it cannot be recognised."""
+    return next((wire for wire, sign in _SIGNS.items() if sign.search(start)), None)
 
 
 def _to_utf8(content: bytes) -> bytes:

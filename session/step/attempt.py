@@ -7,6 +7,7 @@ from typing import Protocol, Self
 
 import anyio.lowlevel
 
+from ...provider.current_attempt import AttemptMark, current_attempt
 from ...provider.failure import Failure
 from ...provider.route import Route
 from ..clock import Clock
@@ -64,6 +65,7 @@ class Attempt:
 
     __slots__ = (
         "_limit",
+        "_outer",
         "_owner",
         "failure",
         "has_emitted",
@@ -125,6 +127,8 @@ class Attempt:
         if self._owner.is_over:
             raise RuntimeError("the step of this attempt has ended: take a new step")
         self.has_started = True
+        self._outer = current_attempt.get()
+        current_attempt.set(AttemptMark())
         owner = self._owner
         self.started_at = owner.clock.time()
         owner.started(self)
@@ -138,6 +142,7 @@ class Attempt:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
+        current_attempt.set(self._outer)
         is_past_deadline = self._limit is not None and self._limit.end(exc)
         owner = self._owner
         if owner.is_over:  # it was left

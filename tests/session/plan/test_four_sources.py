@@ -339,7 +339,7 @@ KEYS = {"ZAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
             id="a provider that nobody knows, without a model",
         ),
         pytest.param(
-            {"SIDESTEP_HINT": "zai,anthropic"}, "hint", {}, "", "SIDESTEP_HINT: no element of the",
+            {"SIDESTEP_HINT": "zai,anthropic"}, "hint", {}, "", "no element of the hint",
             id="asked by name, without a model",
         ),
         pytest.param(

@@ -1,0 +1,196 @@
+"""The body of a watched answer: it passes on what comes, and raises what is wrong with it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+import sniffio
+
+from ..classify.exception import classify_exception
+from ..error import ProviderError
+from ..failure import Failure, FailureKind, Stage
+from .idle_read import AsyncioReader, BlockingReader, LateError, ScopeReader
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from .watched_answer import WatchedAnswer
+
+
+class AsyncBlocks(Protocol):
+    """A stream of httpx or httpx2."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """Iterate over the blocks of the body."""
+
+    async def aclose(self) -> None:
+        """Close the connection, or give it back."""
+
+
+class Blocks(Protocol):
+    """The same of a synchronous client."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Iterate over the blocks of the body."""
+
+    def close(self) -> None:
+        """Close the connection, or give it back."""
+
+
+class _Body:
+    """What both kinds share.
+
+    Args:
+        note: Called once if the answer failed.
+    """
+
+    def __init__(self, answer: WatchedAnswer, note: Callable[[], None]) -> None:
+        self._answer = answer
+        self._note = note
+        self._gap = answer.call.provider.timeouts.gap
+        self._raised: ProviderError | None = None
+
+    def _ended(self) -> ProviderError | None:
+        """Return the error of an answer whose body came to its end; None: it is whole."""
+        try:
+            self._answer.end()
+        except ProviderError as error:
+            return error
+        return None
+
+    def _failed(self, error: Exception) -> Exception | None:
+        """Return what to raise for the *error* of a connection, or of a block; None: nothing.
+
+        Nothing can undo a whole answer, and what no network causes is not ours.
+        """
+        answer = self._answer
+        if isinstance(error, ProviderError):
+            return error
+        if answer.is_settled:
+            return None if answer.is_whole else error
+        failure = self._late() if isinstance(error, LateError) else classify_exception(error)
+        if failure.kind is FailureKind.UNKNOWN:
+            return error
+        failure.stage = Stage.STREAM
+        try:
+            answer.end(failure)
+        except ProviderError as judged:
+            return judged
+        if isinstance(error, LateError):
+            return answer.error(failure)
+        return None if answer.is_whole else error
+
+    def _late(self) -> Failure:
+        timeouts, has_output = self._answer.call.provider.timeouts, self._answer.has_output
+        message = (
+            f"no further output within {timeouts.gap:g} s (`gap`)"
+            if has_output
+            else f"no output within {self._answer.call.patience:g} s (`firstEvent`)"
+        )
+        return Failure(kind=FailureKind.TIMEOUT, message=message, stage=Stage.STREAM)
+
+    def _keep(self, error: Exception) -> bool:
+        """Keep an error of ours for whoever reads on; False: it is another's."""
+        if not isinstance(error, ProviderError):
+            return False
+        self._raised = error
+        self._note()
+        return True
+
+
+class AsyncBody(_Body):
+    """The body of an asynchronous client's answer; `body_class` makes it a library's own.
+
+    Args:
+        seconds: How long to wait for the first output.
+    """
+
+    def __init__(
+        self,
+        answer: WatchedAnswer,
+        note: Callable[[], None],
+        inner: AsyncBlocks,
+        seconds: float,
+    ) -> None:
+        super().__init__(answer, note)
+        self._inner = inner
+        self._blocks = inner.__aiter__()
+        is_asyncio = sniffio.current_async_library() == "asyncio"
+        self._reader = AsyncioReader(seconds) if is_asyncio else ScopeReader(seconds)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        error: Exception | None = self._raised
+        if error is None:
+            answer = self._answer
+            try:
+                if answer.is_settled:
+                    return await self._blocks.__anext__()
+                block = await self._reader.read(self._blocks)
+                if answer.take(block):
+                    self._reader.expect(self._gap)
+                return block  # noqa: TRY300 - nearly always
+            except StopAsyncIteration:
+                error = self._ended()
+            except Exception as raised:  # noqa: BLE001 - judged there
+                error = self._failed(raised)
+            if error is None:
+                raise StopAsyncIteration
+            if self._keep(error):
+                await self._drop()
+        raise error
+
+    async def _drop(self) -> None:
+        """Close the connection, because nobody reads the rest."""
+        self._reader.stop()
+        with suppress(Exception):
+            await self._inner.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connection, or give it back."""
+        self._reader.stop()
+        await self._inner.aclose()
+
+
+class SyncBody(_Body):
+    """The body of a synchronous client's answer."""
+
+    def __init__(
+        self, answer: WatchedAnswer, note: Callable[[], None], inner: Blocks, seconds: float
+    ) -> None:
+        super().__init__(answer, note)
+        self._inner = inner
+        self._blocks = iter(inner)
+        self._reader = BlockingReader(seconds)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        error: Exception | None = self._raised
+        if error is None:
+            answer = self._answer
+            try:
+                if answer.is_settled:
+                    return next(self._blocks)
+                block = self._reader.read(self._blocks)
+                if answer.take(block):
+                    self._reader.expect(self._gap)
+                return block  # noqa: TRY300 - nearly always
+            except StopIteration:
+                error = self._ended()
+            except Exception as raised:  # noqa: BLE001 - judged there
+                error = self._failed(raised)
+            if error is None:
+                raise StopIteration
+            if self._keep(error):
+                with suppress(Exception):
+                    self._inner.close()
+        raise error
+
+    def close(self) -> None:
+        """Close the connection, or give it back."""
+        self._inner.close()

@@ -1,0 +1,191 @@
+"""Which requests of a watched client are model calls, and whom they ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from posixpath import commonpath
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..catalog.provider import Provider
+from ..json_value import listed, mapping, read_json
+
+if TYPE_CHECKING:
+    from ..wire_name import Wire
+
+_PATHS: Mapping[str, Wire] = {
+    "/chat/completions": "openai-chat",
+    "/responses": "openai-responses",
+    "/v1/messages": "anthropic",
+    ":generateContent": "gemini",
+    ":streamGenerateContent": "gemini",
+}
+"""How the path of a model call ends, on whatever prefix a vendor or a gateway puts before it."""
+_STREAMING_PATH = ":streamGenerateContent"
+_ASKS_STREAM = re.compile(rb'"stream" ?: ?true')
+_MODEL = b'"model"'
+_AT_ONCE = 5
+_RESULTS = ("tool", "function")
+_STOPS = ("stop", "stop_sequences")
+_INPUTS: Mapping[Wire, bytes] = {
+    "anthropic": b'"messages"',
+    "openai-chat": b'"messages"',
+    "openai-responses": b'"input"',
+    "gemini": b'"contents"',
+}
+"""The field with the conversation, by which a call of a path that is not known is recognised."""
+
+
+class Url(Protocol):
+    """What is read of an address of httpx and of httpx2."""
+
+    @property
+    def path(self) -> str:
+        """The path, without a query."""
+
+
+class Request(Protocol):
+    """What is read of a request of httpx and of httpx2."""
+
+    method: str
+    extensions: Any
+    headers: Any
+
+    @property
+    def url(self) -> Url:
+        """The address."""
+
+    @property
+    def content(self) -> bytes:
+        """The body; it raises an exception if the body is a stream."""
+
+
+@dataclass(slots=True)
+class ModelCall:
+    """A request that looks like a model call.
+
+    Args:
+        is_certain: The body names a model; otherwise only the answer can show what it is.
+        asks_stream: It asks for an answer that is streamed.
+        sent_at: When it was sent, in monotonic seconds.
+        read_timeout: The seconds that its client waits for a block; None: without a limit.
+    """
+
+    provider: Provider
+    content: bytes
+    is_certain: bool
+    asks_stream: bool
+    url: str
+    sent_at: float = 0.0
+    read_timeout: float | None = None
+
+    @property
+    def patience(self) -> float:
+        """The seconds that the first output may take.
+
+        An answer that is not streamed has five times as long, because all of it comes at once.
+        """
+        first = self.provider.timeouts.first_event
+        return first if self.asks_stream else _AT_ONCE * first
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What is the same if this request is sent again."""
+        return self.url, hash(self.content)
+
+    @property
+    def may_end_empty(self) -> bool:
+        """True if an answer without any output is an honest one.
+
+        After results of tools the model may have nothing to say, and before a word that the request
+        names as its end it may have said nothing.
+        """
+        try:
+            body = mapping(read_json(self.content))
+        except ValueError:
+            return False
+        settings = mapping(body.get("generationConfig"))
+        if any(map(body.get, _STOPS)) or settings.get("stopSequences"):
+            return True
+        history = body.get("messages") or body.get("contents") or body.get("input")
+        return _are_results(mapping(listed(history)[-1])) if listed(history) else False
+
+
+def _are_results(last: Mapping[str, Any]) -> bool:
+    if last.get("role") in _RESULTS or str(last.get("type")).endswith("_output"):
+        return True
+    parts = listed(last.get("content")) or listed(last.get("parts"))
+    return any(_is_result(mapping(part)) for part in parts)
+
+
+def _is_result(part: Mapping[str, Any]) -> bool:
+    return part.get("type") == "tool_result" or "functionResponse" in part
+
+
+class CallFinder:
+    """Recognises model calls.
+
+    Args:
+        providers: The known providers, for their deadlines and their words.
+        wire: The wire of calls to addresses that are not known; None: such calls are left alone.
+    """
+
+    def __init__(self, providers: Mapping[str, Provider], wire: Wire | None) -> None:
+        self._by_wire: dict[Wire, list[Provider]] = {}
+        for provider in providers.values():
+            self._by_wire.setdefault(provider.wire, []).append(provider)
+        self._wire = wire
+        self._found: dict[tuple[str, Wire], Provider] = {}
+
+    def find(self, request: Request) -> ModelCall | None:
+        """Return the model call that *request* is; None: it is none."""
+        if request.method != "POST":
+            return None
+        path = request.url.path.rstrip("/")
+        wire = next((wire for end, wire in _PATHS.items() if path.endswith(end)), self._wire)
+        if wire is None:
+            return None
+        content = _content_of(request)
+        is_known = path.endswith(tuple(_PATHS))
+        if not is_known and not (_MODEL in content and _INPUTS[wire] in content):
+            return None
+        url = str(request.url)
+        return ModelCall(
+            provider=self._provider_of(url, wire),
+            content=content,
+            is_certain=wire == "gemini" or _MODEL in content,
+            asks_stream=path.endswith(_STREAMING_PATH) or _ASKS_STREAM.search(content) is not None,
+            url=url,
+        )
+
+    def _provider_of(self, url: str, wire: Wire) -> Provider:
+        """Return the known provider at *url*, or one of its host."""
+        base = url.partition("?")[0].rpartition("/")[0]
+        found = self._found.get((base, wire))
+        if found is None:
+            origin = _origin_of(url)
+            known = [p for p in self._by_wire.get(wire, ()) if _origin_of(p.base_url) == origin]
+            unknown = Provider(origin.rpartition("/")[2], wire, base, None)
+            # An SDK may put a part of the path after the base URL that others have in it.
+            found = max(known, key=lambda p: len(commonpath((p.base_url, url))), default=unknown)
+            if len(self._found) < _MOST_BASES:
+                self._found[base, wire] = found
+        return found
+
+
+_MOST_BASES = 256
+"""Addresses that are remembered with their provider."""
+
+
+def _origin_of(url: str) -> str:
+    """Return the scheme and the host of *url*, without what may be secret in it."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}".lower()
+
+
+def _content_of(request: Request) -> bytes:
+    try:
+        return request.content
+    except Exception:  # noqa: BLE001 - a body that is streamed; each library has its own class
+        return b""

@@ -1,0 +1,255 @@
+"""`watched`: a client of httpx or httpx2, with its answers judged."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from ..catalog.catalog import catalog, providers_from_env
+from ..current_attempt import current_attempt
+from ..error import ConfigError
+from ..log import logger
+from ..wire_name import WIRES
+from .body import AsyncBody, SyncBody
+from .model_call import CallFinder, ModelCall, Request
+from .watched_answer import WatchedAnswer
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from ..catalog.provider import Provider
+    from ..wire_name import Wire
+
+_LIBRARIES = ("httpx", "httpx2")
+_NOTE = "sidestep"
+"""The extension of a request that holds its `ModelCall`."""
+
+
+class HookedClient(Protocol):
+    """What is asked of a client: the hooks of httpx and of httpx2."""
+
+    @property
+    def is_closed(self) -> bool:
+        """True once nothing can be sent with it."""
+
+    @property
+    def event_hooks(self) -> dict[str, list[Callable[..., Any]]]:
+        """The functions that are called with each request and each response."""
+
+    @event_hooks.setter
+    def event_hooks(self, hooks: dict[str, list[Callable[..., Any]]]) -> None: ...
+
+
+ClientT = TypeVar("ClientT", bound=HookedClient)
+
+
+class Response(Protocol):
+    """What is read of a response of httpx and of httpx2."""
+
+    status_code: int
+    headers: Any
+    stream: Any
+    is_stream_consumed: bool
+
+    @property
+    def request(self) -> Request:
+        """The request that it answers."""
+
+    @property
+    def content(self) -> bytes:
+        """The body, if it was read."""
+
+
+def watched(
+    client: ClientT,
+    *,
+    providers: Mapping[str, Provider] | None = None,
+    wire: Wire | None = None,
+) -> ClientT:
+    """Return *client*, the answers to its model calls judged as those of `Client` are.
+
+    An answer that is not whole, or means failure, raises `ProviderError` where it is read, whole or
+    streamed; so does silence beyond the provider's `timeouts`. Every byte is passed on as it comes.
+    What is no model call, and a status of failure, passes untouched. Watching twice is watching
+    once; setting ``event_hooks`` afterwards ends it.
+
+    Args:
+        client: An ``AsyncClient`` or a ``Client`` of httpx or httpx2, for the SDK to send with.
+        providers: The known providers; None: the catalog and ``SIDESTEP_PROVIDERS``.
+        wire: What calls to an address that sidestep does not know speak; None: they are left alone.
+
+    Raises:
+        ConfigError: *client* is closed, or is none of these; *wire* is none; or
+            ``SIDESTEP_PROVIDERS`` has a wrong value.
+    """
+    library, is_async = _kind_of(client)
+    if client.is_closed:
+        raise ConfigError("the client is closed: pass one that can still send to `watched`")
+    if wire is not None and wire not in WIRES:
+        raise ConfigError(f"wire={wire!r} is no wire: take one of {', '.join(WIRES)}")
+    known = catalog(providers_from_env()) if providers is None else providers
+    watch = _Watch(CallFinder(known, wire), library, is_async=is_async)
+    hooks = client.event_hooks
+    others = {
+        name: [hook for hook in hooks.get(name, ()) if not isinstance(hook, _Hook)]
+        for name in ("request", "response")
+    }
+    kinds = (_AsyncRequest, _AsyncResponse) if is_async else (_SyncRequest, _SyncResponse)
+    client.event_hooks = {
+        **hooks,
+        # The last to see a request, as it is sent; the first to see its answer.
+        "request": [*others["request"], kinds[0](watch)],
+        "response": [kinds[1](watch), *others["response"]],
+    }
+    return client
+
+
+def _kind_of(client: object) -> tuple[ModuleType, bool]:
+    """Return the library of *client*, and whether it is asynchronous.
+
+    Raises:
+        ConfigError: It is no client of httpx or httpx2.
+    """
+    for name in _LIBRARIES:
+        library = sys.modules.get(name)
+        if library is not None and isinstance(client, library.AsyncClient | library.Client):
+            return library, isinstance(client, library.AsyncClient)
+    kind = type(client)
+    raise ConfigError(
+        f"`watched` takes an AsyncClient or a Client of httpx or httpx2, got {kind.__module__}."
+        f"{kind.__qualname__}: pass the SDK such a client, as in "
+        "`openai.AsyncOpenAI(http_client=sidestep.watched(httpx2.AsyncClient()), max_retries=0)`"
+    )
+
+
+class _Watch:
+    """What the hooks of one client share."""
+
+    def __init__(self, finder: CallFinder, library: ModuleType, *, is_async: bool) -> None:
+        self._finder = finder
+        self._library = library
+        self._is_async = is_async
+        self._has_warned = False
+
+    def asks(self, request: Request) -> None:
+        """Note a model call, and limit the time to its first answer."""
+        earlier = request.extensions.pop(_NOTE, None)  # of the request that was redirected
+        call = self._finder.find(request)
+        if call is None:
+            return
+        request.extensions[_NOTE] = call
+        call.sent_at = time.monotonic()
+        timeouts = request.extensions.get("timeout")
+        if isinstance(timeouts, dict):
+            is_again = isinstance(earlier, ModelCall)
+            call.read_timeout = earlier.read_timeout if is_again else timeouts.get("read")
+            timeouts["read"] = _shorter(call.read_timeout, call.patience)
+        mark = current_attempt.get()
+        if mark is not None and mark.failed and call.key in mark.failed:
+            self._warn()
+
+    def answers(self, response: Response) -> None:
+        """Put a body that is judged in the place of the body of *response*, if it is a model's.
+
+        Raises:
+            ProviderError: The body was read already, and the answer failed.
+        """
+        request = response.request
+        call = request.extensions.get(_NOTE)
+        if not isinstance(call, ModelCall):
+            return
+        if not 200 <= response.status_code < 300:
+            _note_failure(call)
+            return
+        self._set_timeout(request, call)
+        if response.is_stream_consumed:  # by a test's transport
+            self._judge(response, call)
+            return
+        answer = WatchedAnswer(call, request.headers, response.status_code, response.headers)
+        if answer.is_settled:
+            return
+        seconds = max(call.patience - (time.monotonic() - call.sent_at), 0.001)
+        response.stream = _body_class(self._library, self._is_async)(
+            answer, lambda: _note_failure(call), response.stream, seconds
+        )
+
+    def _set_timeout(self, request: Request, call: ModelCall) -> None:
+        """Set how long the transport may wait for each block.
+
+        A synchronous client has nothing else that ends a read. httpcore takes this time once for a
+        body, so that it is the longer of the two that the provider has.
+        """
+        timeouts = request.extensions.get("timeout")
+        if isinstance(timeouts, dict):
+            longest = max(call.patience, call.provider.timeouts.gap)
+            limit = None if self._is_async else longest
+            timeouts["read"] = _shorter(call.read_timeout, limit)
+
+    def _judge(self, response: Response, call: ModelCall) -> None:
+        headers = {
+            name: value for name, value in response.headers.items() if name != "content-encoding"
+        }
+        answer = WatchedAnswer(call, response.request.headers, response.status_code, headers)
+        try:
+            answer.take(response.content)
+            answer.end()
+        except Exception:
+            _note_failure(call)
+            raise
+
+    def _warn(self) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "a request that failed was sent again within one attempt: set the retries of the "
+                "SDK to 0, such as `max_retries=0`, because sidestep retries"
+            )
+
+
+def _note_failure(call: ModelCall) -> None:
+    mark = current_attempt.get()
+    if mark is not None:
+        mark.failed.add(call.key)
+
+
+def _shorter(first: float | None, second: float | None) -> float | None:
+    """Return the shorter of two times; None: no limit."""
+    limits = [seconds for seconds in (first, second) if seconds is not None]
+    return min(limits, default=None)
+
+
+@cache
+def _body_class(library: ModuleType, is_async: bool) -> Any:
+    """Return the class of a body that *library* takes for one of its own streams."""
+    base = library.AsyncByteStream if is_async else library.SyncByteStream
+    return type("WatchedBody", (AsyncBody if is_async else SyncBody, base), {})
+
+
+class _Hook:
+    """A hook of `watched`."""
+
+    def __init__(self, watch: _Watch) -> None:
+        self._watch = watch
+
+
+class _AsyncRequest(_Hook):
+    async def __call__(self, request: Request) -> None:
+        self._watch.asks(request)
+
+
+class _AsyncResponse(_Hook):
+    async def __call__(self, response: Response) -> None:
+        self._watch.answers(response)
+
+
+class _SyncRequest(_Hook):
+    def __call__(self, request: Request) -> None:
+        self._watch.asks(request)
+
+
+class _SyncResponse(_Hook):
+    def __call__(self, response: Response) -> None:
+        self._watch.answers(response)

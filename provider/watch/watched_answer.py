@@ -1,0 +1,193 @@
+"""One answer that passes through a watched client, judged without input or output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..client.attempt_errors import AttemptErrors
+from ..client.decompression import decompressor_of
+from ..client.error_response import failure_of_response
+from ..client.response_body import is_event
+from ..error import ProviderError
+from ..failure import Failure, FailureKind, Stage
+from ..recording.recorded_answer import wire_of
+from ..secret import Secret
+from ..wire.openai_responses.decode import CANCELLED
+from ..wire.reading import Reading
+from ..wire.stop_word import is_proper_end
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .model_call import ModelCall
+
+_START = 64
+"""Bytes of a body that show which form it has."""
+_LOOKED_AT = 65_536
+"""Bytes of a body that must show that it is a model's, if the request did not."""
+_BLAMELESS = frozenset({FailureKind.CONTENT_FILTER, FailureKind.REFUSAL})
+"""Ends of an answer that the agent sees itself, and that are no fault of a route."""
+_KEYS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
+
+
+class WatchedAnswer:
+    """Judges the answer to *call*.
+
+    Attributes:
+        is_settled: Nothing more is judged: the answer is whole, or is no model's.
+        is_whole: The answer is whole, so that nothing that follows can undo it.
+        has_output: True once any output has arrived.
+    """
+
+    def __init__(
+        self, call: ModelCall, asked: Mapping[str, str], status: int, headers: Mapping[str, str]
+    ) -> None:
+        """Begin with the *asked* headers of the request, and the status and headers that came."""
+        self.is_settled = False
+        self.is_whole = False
+        self.has_output = False
+        self.call = call
+        self._status = status
+        self._headers = headers
+        self._errors = AttemptErrors(None, _secret_in(asked))
+        self._errors.headers = headers
+        self._decompress = decompressor_of(headers.get("content-encoding", ""))
+        self._held = bytearray()  # until the form is known, and the whole of one that is JSON
+        self._is_json = False
+        self._reading: Reading | None = None
+        kind = headers.get("content-type", "")
+        if "eventstream" in kind:  # the frames of Bedrock
+            self.is_settled = True
+        elif call.is_certain and "event-stream" in kind:
+            self._reading = Reading(call.provider)
+
+    def take(self, block: bytes) -> bool:
+        """Read *block* before it is passed on; True if it brings output.
+
+        Raises:
+            ProviderError: The answer ends in it, and failed.
+        """
+        if self._decompress is None:
+            return self._take(block)
+        has_output = False
+        for piece in self._pieces(block):
+            has_output = self._take(piece) or has_output
+        return has_output
+
+    def end(self, broken: Failure | None = None) -> None:
+        """Judge the answer at the end of its body.
+
+        Args:
+            broken: The failure of the connection that cut the body; None: it came to its end.
+
+        Raises:
+            ProviderError: The answer failed.
+        """
+        if self._reading is None and not (self._is_json or self.is_settled):
+            self._decide(is_over=True)
+        if self.is_settled:
+            return
+        if self._reading is None:
+            self._judge_json(broken)
+        else:
+            self._reading.end(broken)
+            self._judge(self._reading.failed, self._reading)
+
+    def error(self, failure: Failure) -> ProviderError:
+        """Return the error to raise for *failure*."""
+        reading = self._reading
+        request_id = None if reading is None else reading.decoder.request_id
+        return self._errors.error(failure, request_id=request_id)
+
+    def _pieces(self, block: bytes) -> Iterator[bytes]:
+        """Yield *block* decompressed; what cannot be read here is left to the agent's library."""
+        assert self._decompress is not None  # noqa: S101
+        try:
+            yield from self._decompress(block)
+        except Exception:  # noqa: BLE001 - not gzip at all, or another compression
+            self.is_settled = True
+
+    def _take(self, block: bytes) -> bool:
+        reading = self._reading
+        if self.is_settled:
+            return False
+        if reading is None:
+            self._held += block
+            return self._is_json or self._decide()
+        decoder = reading.decoder
+        silent_output = decoder.silent_output
+        deltas = reading.feed(block)
+        if reading.failed is None and decoder.is_done:
+            reading.end()
+            self._judge(reading.failed, reading)
+        elif reading.failed is not None:
+            self._judge(reading.failed, reading)
+        if not deltas and decoder.silent_output == silent_output:
+            return False
+        self.has_output = True
+        return True
+
+    def _decide(self, *, is_over: bool = False) -> bool:
+        """Decide by the start of the body which form it has; True if that is output."""
+        held, call = self._held, self.call
+        if len(held) < _START and not is_over:
+            return False
+        if not (call.is_certain or wire_of(bytes(held[:_LOOKED_AT])) == call.provider.wire):
+            self.is_settled = is_over or len(held) >= _LOOKED_AT
+            return False
+        if not self._is_stream(bytes(held[:_START])):
+            self._is_json = self.has_output = True
+            return True
+        self._reading = Reading(call.provider)
+        self._held = bytearray()
+        return self._take(bytes(held))
+
+    def _is_stream(self, start: bytes) -> bool:
+        """True if a body that begins with *start* has to be read event by event."""
+        kind, call = self._headers.get("content-type", ""), self.call
+        if is_event(start) or "event-stream" in kind:
+            return True
+        if "json" in kind:
+            return call.asks_stream and call.provider.wire == "gemini"
+        return call.asks_stream and not start.lstrip().startswith((b"{", b"<"))
+
+    def _judge_json(self, broken: Failure | None) -> None:
+        """Judge a body that was not streamed: JSON, or what came in its place."""
+        body, call = bytes(self._held), self.call
+        if call.asks_stream and body.lstrip().startswith(b"{"):
+            failed = failure_of_response(self._status, self._headers, body, provider=call.provider)
+            self._judge(failed, None)
+            return
+        reading = Reading(call.provider)
+        reading.whole(body)
+        failure = reading.failed
+        is_cut = failure is not None and failure.kind is FailureKind.TRUNCATED
+        self._judge(broken if is_cut and _is_timeout(broken) else failure, reading)
+
+    def _judge(self, failed: Failure | None, reading: Reading | None) -> None:
+        """Settle an answer that is whole, and one that failed by no fault of its route.
+
+        Raises:
+            ProviderError: It failed.
+        """
+        if failed is not None and not self._is_blameless(failed, reading):
+            raise self.error(failed) from failed.cause
+        self.is_settled = self.is_whole = True
+
+    def _is_blameless(self, failed: Failure, reading: Reading | None) -> bool:
+        if failed.code == CANCELLED:
+            return True  # by the agent itself, in the background
+        if failed.stage is not Stage.END or reading is None:
+            return False
+        is_honest = failed.kind is FailureKind.EMPTY_RESPONSE and self.call.may_end_empty
+        return failed.kind in _BLAMELESS or (is_honest and is_proper_end(reading.decoder.stop))
+
+
+def _is_timeout(failure: Failure | None) -> bool:
+    return failure is not None and failure.kind is FailureKind.TIMEOUT
+
+
+def _secret_in(headers: Mapping[str, str]) -> Secret:
+    """Return the key that a request was sent with."""
+    key = next((value for name in _KEYS if (value := headers.get(name))), None)
+    return Secret(key and key.removeprefix("Bearer ").strip())
