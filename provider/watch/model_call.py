@@ -138,15 +138,19 @@ class CallFinder:
         self._wire = wire
         self._found: dict[tuple[str, Wire], Provider] = {}
 
-    def find(self, request: Request) -> ModelCall | None:
-        """Return the model call that *request* is; None: it is none."""
+    def find(self, request: Request, earlier: ModelCall | None = None) -> ModelCall | None:
+        """Return the model call that *request* is; None: it is none.
+
+        Args:
+            earlier: The call that was redirected to it, with the same body.
+        """
         if request.method != "POST":
             return None
         path = request.url.path.rstrip("/")
         wire = next((wire for end, wire in _PATHS.items() if path.endswith(end)), self._wire)
         if wire is None:
             return None
-        content = _content_of(request)
+        content = _content_of(request) or (b"" if earlier is None else earlier.content)
         is_known = path.endswith(tuple(_PATHS))
         if not is_known and not (_MODEL in content and _INPUTS[wire] in content):
             return None

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import anyio
+
 from ..catalog.catalog import catalog, providers_from_env
 from ..current_attempt import current_attempt
 from ..error import ConfigError
@@ -117,10 +119,11 @@ def _kind_of(client: object) -> tuple[ModuleType, bool]:
         library = sys.modules.get(name)
         if library is not None and isinstance(client, library.AsyncClient | library.Client):
             return library, isinstance(client, library.AsyncClient)
-    kind = type(client)
+    what = "the class " if isinstance(client, type) else ""
+    kind = client if isinstance(client, type) else type(client)
     raise ConfigError(
-        f"`watched` takes an AsyncClient or a Client of httpx or httpx2, got {kind.__module__}."
-        f"{kind.__qualname__}: pass the SDK such a client, as in "
+        f"`watched` takes an AsyncClient or a Client of httpx or httpx2, got {what}"
+        f"{kind.__module__}.{kind.__qualname__}: pass the SDK such a client, as in "
         "`openai.AsyncOpenAI(http_client=sidestep.watched(httpx2.AsyncClient()), max_retries=0)`"
     )
 
@@ -134,25 +137,28 @@ class _Watch:
         self._is_async = is_async
         self._has_warned = False
 
-    def asks(self, request: Request) -> None:
-        """Note a model call, and limit the time to its first answer."""
-        earlier = request.extensions.pop(_NOTE, None)  # of the request that was redirected
-        call = self._finder.find(request)
+    def asks(self, request: Request, now: float) -> None:
+        """Note a model call, and limit the time to its first answer; *now* is in seconds."""
+        note = request.extensions.pop(_NOTE, None)
+        earlier = note if isinstance(note, ModelCall) else None  # that was redirected
+        call = self._finder.find(request, earlier)
         if call is None:
             return
         request.extensions[_NOTE] = call
-        call.sent_at = time.monotonic()
+        call.sent_at = now
         timeouts = request.extensions.get("timeout")
         if isinstance(timeouts, dict):
-            is_again = isinstance(earlier, ModelCall)
-            call.read_timeout = earlier.read_timeout if is_again else timeouts.get("read")
+            call.read_timeout = earlier.read_timeout if earlier else timeouts.get("read")
             timeouts["read"] = _shorter(call.read_timeout, call.patience)
         mark = current_attempt.get()
         if mark is not None and mark.failed and call.key in mark.failed:
             self._warn()
 
-    def answers(self, response: Response) -> None:
+    def answers(self, response: Response, now: float) -> None:
         """Put a body that is judged in the place of the body of *response*, if it is a model's.
+
+        Args:
+            now: As in `asks`.
 
         Raises:
             ProviderError: The body was read already, and the answer failed.
@@ -171,7 +177,7 @@ class _Watch:
         answer = WatchedAnswer(call, request.headers, response.status_code, response.headers)
         if answer.is_settled:
             return
-        seconds = max(call.patience - (time.monotonic() - call.sent_at), 0.001)
+        seconds = max(call.patience - (now - call.sent_at), 0.001)
         response.stream = _body_class(self._library, self._is_async)(
             answer, lambda: _note_failure(call), response.stream, seconds
         )
@@ -237,19 +243,19 @@ class _Hook:
 
 class _AsyncRequest(_Hook):
     async def __call__(self, request: Request) -> None:
-        self._watch.asks(request)
+        self._watch.asks(request, anyio.current_time())
 
 
 class _AsyncResponse(_Hook):
     async def __call__(self, response: Response) -> None:
-        self._watch.answers(response)
+        self._watch.answers(response, anyio.current_time())
 
 
 class _SyncRequest(_Hook):
     def __call__(self, request: Request) -> None:
-        self._watch.asks(request)
+        self._watch.asks(request, time.monotonic())
 
 
 class _SyncResponse(_Hook):
     def __call__(self, response: Response) -> None:
-        self._watch.answers(response)
+        self._watch.answers(response, time.monotonic())

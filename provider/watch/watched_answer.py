@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .model_call import ModelCall
 
+_JSON = (b"{", b"[")
 _START = 64
 """Bytes of a body that show which form it has."""
 _LOOKED_AT = 65_536
@@ -130,7 +131,7 @@ class WatchedAnswer:
     def _decide(self, *, is_over: bool = False) -> bool:
         """Decide by the start of the body which form it has; True if that is output."""
         held, call = self._held, self.call
-        if len(held) < _START and not is_over:
+        if not (is_over or len(held) >= _START or held.lstrip().startswith(_JSON)):
             return False
         if not (call.is_certain or wire_of(bytes(held[:_LOOKED_AT])) == call.provider.wire):
             self.is_settled = is_over or len(held) >= _LOOKED_AT
