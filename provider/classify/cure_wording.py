@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..cure import Change, Cure
 from .answer_limit import answer_limit
+from .effort_wording import taken_efforts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,6 +48,12 @@ _SCHEMA_WORDS = frozenset(
 """Words of JSON Schema; a refusal that names one means a tool, not a parameter of the request."""
 
 _EFFORT = r"\b(?:none|minimal|low|medium|high|xhigh|max)\b"
+
+_RENAMED = {"reasoningEffort": "reasoning_effort"}
+_NO_NAMES = frozenset(
+    {"the", "this", "that", "is", "are", "a", "with", "for", "in", "value", "set"}
+)
+"""Words of a sentence in the place of a name."""
 
 _NEEDED = frozenset(
     {"model", "messages", "input", "contents", "system", "instructions", "tools", "stream"}
@@ -163,15 +170,30 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
         r"Use '(?P<detail>max_\w{1,30})' instead",
     ),
     (
-        _C.DO_NOT_FORCE,
-        r"tool_choice[^\n]{0,80}(?:not supported|not allowed|only (?:supports )?auto)",
+        _C.RENAME_LIMIT,
+        r"\bmax_\w{1,30}\b[^\n]{0,30}not supported[^\n]{0,20} use \W?(?P<detail>max_\w{1,30})",
     ),
+    (
+        _C.DO_NOT_FORCE,
+        r"tool_choice[^\n]{0,80}(?:not supported|not allowed|not support|incompatible"
+        r"|only \W?(?:supports )?\W?auto)",
+    ),
+    (_C.DO_NOT_FORCE, r"[Tt]ool[ _]choice (?:must|can only) be \W?auto"),
     (_C.DO_NOT_FORCE, r"No endpoints found that support the provided 'tool_choice'"),
     (_C.DO_NOT_FORCE, r"(?:not|n't) support[^\n]{0,40}\btool_choice\b"),
     (_C.OMIT, rf"Unsupported (?:parameter|value): {_NAMED}"),
     (_C.OMIT, rf"Unrecognized request argument supplied: {_NAMED}"),
     (_C.OMIT, rf"[Uu]n(?:known|recognized) (?:parameter|field|key|name):? {_NAMED}"),
     (_C.OMIT, rf"property {_NAMED} is (?:unsupported|not supported)"),
+    (_C.OMIT, rf"[Pp]arameter(?:\(s\)|s)?:? \[?{_NAMED} (?:is|are) not (?:supported|allowed)"),
+    (_C.OMIT, rf"[Uu]nsupported parameter\(s\): \[?{_NAMED}"),
+    (_C.OMIT, rf"not support(?:ed)?[^\n]{{0,30}} (?:parameters?|arguments?):? \[?{_NAMED}"),
+    (_C.OMIT, rf"Argument not supported on this model: {_NAMED}"),  # xAI
+    (_C.OMIT, rf"not support (?:the )?{_NAMED} parameter"),
+    (_C.OMIT, rf"'extra_forbidden', 'loc': \('body', {_NAMED}"),
+    (_C.OMIT, rf"(?:body(?: ->|\.) ?)?{_NAMED}: extra fields not permitted"),
+    (_C.OMIT, rf"Additional properties are not allowed \({_NAMED} (?:was|were) unexpected"),
+    (_C.OMIT, r"(?P<detail>temperature|top_p|top_k) is (?:not supported|deprecated)"),
     (_C.OMIT, rf"{_NAMED}: Extra inputs are not permitted"),
     (_C.OMIT, r"`(?P<detail>temperature|top_p|top_k)`[^\n]{0,60}(?:not supported|deprecated)"),
     (_C.OMIT, r"`temperature` and `(?P<detail>top_p)` cannot both be specified"),
@@ -185,7 +207,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.OMIT, r"not support[^\n]{0,60}\b(?P<detail>reasoning_effort)\b"),
 )
 _IMAGE = re.compile(
-    r"\b(?:images?|pictures?|image_url|input_image|inline_?[dD]ata)\b", re.IGNORECASE
+    r"\b(?:images?|pictures?|multimodal|image_url|input_image|inline_?[dD]ata)\b", re.IGNORECASE
 )
 _PATH = re.compile(
     r"\b(?:messages|input|contents)(?:\.\d{1,6}|\.?\[\d{1,6}\])(?:\.?[\w-]{1,40}|\[\d{1,6}\]){0,12}"
@@ -224,6 +246,12 @@ def _cures(report: Report) -> Iterator[Cure]:
     longest = answer_limit(f"{named}: {report.message}" if named else report.message)
     if longest is not None:
         yield Cure(_C.LIMIT_TOKENS, str(longest))
+    is_value = report.message.startswith("Unsupported value")  # OpenAI: `reasoning` is left out
+    efforts = () if is_value else taken_efforts(f"{named}: {report.message}")
+    if efforts:
+        yield Cure(_C.LIMIT_EFFORT, " ".join(efforts))
+    if named == "tool_choice":
+        yield Cure(_C.DO_NOT_FORCE)
     for change, pattern in _BY_TEXT:
         found = re.search(pattern, report.message[:_READ])
         if found is not None:
@@ -276,7 +304,8 @@ def _omission(detail: str, report: Report) -> Iterator[Cure]:
     if re.fullmatch(_EFFORT, detail) and param:
         detail = param.removeprefix("***.")  # the refused value was named, not the parameter
         detail = "reasoning.effort" if detail == "effort" else detail
-    if detail in _SCHEMA_WORDS:
+    detail = _RENAMED.get(detail.rstrip("."), detail.rstrip("."))
+    if detail in _SCHEMA_WORDS or detail in _NO_NAMES:
         return
     names = re.split(r"[.[\]]+", detail)
     of_field = next((_OF_FIELD[name] for name in names if name in _OF_FIELD), None)

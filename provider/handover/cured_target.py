@@ -50,7 +50,8 @@ def _overrides(target: Target, cure: Cure) -> Mapping[str, Any]:
             return {"token_limit": cure.detail}
         case Change.OMIT:
             parameter = re.split(r"[.[]", cure.detail)[0]
-            return {"unsupported_parameters": target.unsupported_parameters | {parameter}}
+            names = {parameter, *_ALSO.get(parameter, ())}
+            return {"unsupported_parameters": target.unsupported_parameters | names}
         case _:
             return _OVERRIDES[cure.change]
 
@@ -78,6 +79,10 @@ def _without_images(target: Target, detail: str) -> Mapping[str, Any]:
     return {"refused_images": target.refused_images | frozenset(detail.split())}
 
 
+_ALSO: Mapping[str, tuple[str, ...]] = {
+    "effort": ("output_config", "reasoning_effort", "reasoning"),
+}
+"""The fields that hold what a refusal calls by another name."""
 _NONE: Mapping[str, Any] = MappingProxyType({})
 """Our requests are always as the cure asks."""
 

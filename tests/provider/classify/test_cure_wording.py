@@ -81,6 +81,14 @@ TEXTS = [
         "'terminal:0'. Each function_call must have exactly one matching function_call_output",
     ),
     (C.REWRITE_IDS, "Duplicate 'call_id': undefined"),
+    (C.DO_NOT_FORCE, "tool_choice 'required' is incompatible with thinking enabled"),
+    (C.DO_NOT_FORCE, "tool_choice.type: only 'auto' is supported"),
+    (C.DO_NOT_FORCE, "Tool choice must be auto"),
+    (
+        C.DO_NOT_FORCE,
+        "The tool_choice parameter does not support being set to required or object in thinking",
+    ),
+    (C.LEAVE_OUT_IMAGES, "multimodal file size is too large"),
     (
         C.DROP_REASONING,
         "Could not decode the compaction blob. Ensure it is unmodified from the compact response.",
@@ -333,12 +341,12 @@ DETAILS = [
     (Cure(C.OMIT, "top_p"), "`temperature` and `top_p` cannot both be specified for this model."),
     (Cure(C.OMIT, "reasoning.effort"), "Unsupported parameter: 'reasoning.effort'"),
     (
-        Cure(C.OMIT, "reasoning_effort"),
+        Cure(C.LIMIT_EFFORT, "low medium high"),
         "1 validation error:\n  {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), "
         "'msg': \"Input should be 'low', 'medium' or 'high'\", 'input': 'xhigh'}",
     ),
     (
-        Cure(C.OMIT, "reasoning_effort"),
+        Cure(C.LIMIT_EFFORT, "low medium high"),
         "Validation error for `reasoning_effort`: expected one of `'low' | 'medium' | 'high'`, "
         "received `'xhigh'`.",
     ),
@@ -348,6 +356,36 @@ DETAILS = [
     ),
     (Cure(C.OMIT, "reasoning_effort"), "This model does not support `reasoning_effort`."),
     (Cure(C.OMIT, "reasoning"), "property 'reasoning' is unsupported"),
+    (
+        Cure(C.LIMIT_EFFORT, "low medium high"),
+        "`reasoning_effort` must be one of `low`, `medium`, or `high`",
+    ),
+    (Cure(C.OMIT, "reasoning_effort"), "`reasoning_effort` must be one of `none` or `default`"),
+    (
+        Cure(C.LIMIT_EFFORT, "low high"),
+        "Invalid reasoning effort: max. Valid values are: low, high",
+    ),
+    (Cure(C.OMIT, "reasoning_effort"), "Argument not supported on this model: reasoningEffort"),
+    (Cure(C.OMIT, "reasoning_effort"), "Model x does not support parameter reasoningEffort."),
+    (Cure(C.OMIT, "effort"), "This model does not support the effort parameter."),
+    (Cure(C.OMIT, "stream_options"), "body -> stream_options: extra fields not permitted"),
+    (
+        Cure(C.OMIT, "stream_options"),
+        "[{'type': 'extra_forbidden', 'loc': ('body', 'stream_options'), 'msg': 'Extra inputs'}]",
+    ),
+    (
+        Cure(C.OMIT, "prompt_cache_key"),
+        "Additional properties are not allowed ('prompt_cache_key' was unexpected)",
+    ),
+    (Cure(C.OMIT, "top_p"), "The parameter top_p is not supported by this model"),
+    (Cure(C.OMIT, "temperature"), "temperature is not supported with this model"),
+    (
+        Cure(C.OMIT, "parallel_tool_calls"),
+        "litellm.UnsupportedParamsError: x does not support parameters: ['parallel_tool_calls'], "
+        "for model=y.",
+    ),
+    (Cure(C.OMIT, "store"), "Unsupported parameter(s): `store`"),
+    (Cure(C.RENAME_LIMIT, "max_tokens"), "max_completion_tokens is not supported, use max_tokens"),
     (Cure(C.OMIT, "seed"), "Unrecognized request argument supplied: seed"),
     (Cure(C.OMIT, "parallel_tool_calls"), "property 'parallel_tool_calls' is unsupported"),
     (Cure(C.OMIT, "output_config"), "output_config: Extra inputs are not permitted"),
