@@ -27,6 +27,7 @@ class Change(StrEnum):
     PLAIN_CONTENT = "send content as text alone"
     DO_NOT_FORCE = "do not force a tool to be called"
     LEAVE_OUT_IMAGES = "leave out the images that were refused"
+    LEAVE_OUT_FILTERED = "leave out what a content filter refused"
     SHORTEN = "shorten what is too long"
     PLAIN_TEXT = "send the conversation so far as plain text"
     LIMIT_EFFORT = "ask for an effort that the model takes"
@@ -42,8 +43,8 @@ class Cure:
 
     Args:
         detail: The parameter to leave out, the other name, the largest number of tokens or bytes,
-            the efforts that the model takes, where the refused image stands, or how many messages
-            become plain text; empty for all other changes.
+            the efforts that the model takes, where the refused image stands, which messages were
+            refused, or how many of them become plain text; empty for all other changes.
     """
 
     change: Change

@@ -44,6 +44,8 @@ def _overrides(target: Target, cure: Cure) -> Mapping[str, Any]:
             return {f"longest_{part or 'text'}": int(longest)}
         case Change.LEAVE_OUT_IMAGES:
             return _without_images(target, cure.detail)
+        case Change.LEAVE_OUT_FILTERED:
+            return {"filtered_messages": target.filtered_messages | {*cure.detail.split()}}
         case Change.PLAIN_TEXT:
             return {"plain_messages": int(cure.detail)}
         case Change.RENAME_LIMIT:

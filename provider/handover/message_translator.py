@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..conversation import Image, Message, Reasoning, Text, ToolCall
 from .note import Action, Note
-from .plain_text import in_plain_text
+from .plain_text import in_plain_text, message_digest, without_content
 from .shortened import shortened_input
 from .tool_id import ToolIds
 from .tool_result import (
@@ -61,6 +61,10 @@ class MessageTranslator:
     def add(self, index: int, message: Message) -> None:
         """Translate the next message, the one at *index* of the conversation."""
         self._message = index
+        filtered = self._target.filtered_messages
+        if filtered and message_digest(message) in filtered:
+            self._note("changed", "the message", "a content filter refused what it held")
+            message = without_content(message)
         if index < self._target.plain_messages:
             self._note("changed", "the message", "it goes as plain text, because it was refused")
             for made in in_plain_text(message):

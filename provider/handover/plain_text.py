@@ -1,7 +1,9 @@
-"""A message as plain text: the last form in which a route may take what it refused."""
+"""A message as plain text, or without what it held: the last forms for what a route refused."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from ..conversation import Image, Message, Text, ToolCall
@@ -17,6 +19,25 @@ if TYPE_CHECKING:
 _INPUT = 2_000
 _OUTPUT = 20_000
 """Bytes that stay of arguments and of an output."""
+
+
+FILTERED = "[Something stood here; the provider's content filter refused it.]"
+
+
+def message_digest(message: Message) -> str:
+    """Return a short name of *message*, made from what it holds."""
+    return sha256(write_json([message.role, message.parts])).hexdigest()[:16]
+
+
+def without_content(message: Message) -> Message:
+    """Return *message* with a note in the place of the user's words, or of the results of tools."""
+    if message.role == "user":
+        return replace(message, parts=[Text(FILTERED)])
+    parts = [
+        replace(part, output=FILTERED) if isinstance(part, ToolCall) else part
+        for part in message.parts
+    ]
+    return replace(message, parts=parts)
 
 
 def in_plain_text(message: Message) -> Iterator[Message]:

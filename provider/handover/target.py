@@ -62,6 +62,7 @@ class Target:
         names: The form of the names of tools.
         takes_images: The user can send pictures.
         refused_images: The images that the API refused; see `image_digest`.
+        filtered_messages: The messages that a content filter refused; see `message_digest`.
         plain_messages: How many messages, from the first, it gets as plain text.
         longest_text: Bytes of the longest text, output or arguments; None: unknown.
         longest_arguments: Bytes of the longest arguments of a call; None: as of a text.
@@ -112,6 +113,7 @@ class Target:
     names: NameForm = OPENAI_NAMES
     takes_images: bool = True
     refused_images: frozenset[str] = frozenset()
+    filtered_messages: frozenset[str] = frozenset()
     plain_messages: int = 0
     longest_text: int | None = None
     longest_arguments: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from ...provider.client.reply import Reply
@@ -78,6 +78,10 @@ class MeteredStep:
     def send_plain_text(self, failure: Failure) -> str | None:
         """Send plain text from the next request on; see `StepRequests`."""
         return self._requests.send_plain_text(failure)
+
+    def leave_out(self, failure: Failure, names: Sequence[str]) -> str | None:
+        """Leave messages out from the next request on; see `StepRequests`."""
+        return self._requests.leave_out(failure, names)
 
     def close(self) -> tuple[AttemptRecord, ...]:
         """Return the outcome and cost of every attempt; the budgets list them as well."""

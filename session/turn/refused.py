@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...provider.error import ProviderError
 from ...provider.failure import Failure, FailureKind
+from ...provider.handover.plain_text import message_digest
 from ..error import (
     BudgetExceeded,
     ContextOverflow,
@@ -15,8 +16,9 @@ from ..error import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
+    from ...provider.conversation import Message
     from ...provider.cure import Cure
     from ...provider.route import Route
     from .metered_step import MeteredStep
@@ -47,7 +49,8 @@ class Remedies:
     """What is tried after a refusal, so that a stored conversation is never stuck.
 
     First the change that the refusal names, then a shorter conversation, and at last the
-    conversation as plain text, without calls, pictures and reasoning.
+    conversation as plain text, without calls, pictures and reasoning. What a content filter refused
+    in an earlier turn is left out.
 
     Attributes:
         messages_before: The length of the conversation before it was shortened; None: it was not.
@@ -58,7 +61,7 @@ class Remedies:
         self._cures_left = _CURES
         self._compactions_left = _COMPACTIONS
         self._is_plain = False
-        self._before_plain: tuple[Route, tuple[Cure, ...]] | None = None
+        self._before: tuple[Route, tuple[Cure, ...]] | None = None
         self.messages_before: int | None = None
 
     async def apply(self, error: Exception, step: MeteredStep | None) -> str | None:
@@ -68,8 +71,9 @@ class Remedies:
             StepFailed, ProviderError: The conversation could not be summarised.
         """
         self.messages_before = None
-        self._take_back_plain_text()
-        if isinstance(error, BudgetExceeded | FallbackUnsafe | StreamInterrupted):
+        if self._take_back() or isinstance(
+            error, BudgetExceeded | FallbackUnsafe | StreamInterrupted
+        ):
             return None
         failure = next(reversed(_failures(error)), None)
         change = None if failure is None or step is None else self._cured(failure, step)
@@ -77,7 +81,21 @@ class Remedies:
             change = "shorten the conversation"
         if change is not None or failure is None or step is None:
             return change
+        if failure.kind is FailureKind.CONTENT_FILTER:
+            return self._without_filtered(failure, step)
         return self._plain_text(error, failure, step)
+
+    def _without_filtered(self, failure: Failure, step: MeteredStep) -> str | None:
+        """Leave out what was new when a filter refused an earlier turn, once.
+
+        The first such failure ends its turn, because no other route would do better. From then on
+        the conversation holds what was refused, so that every later turn would end likewise.
+        """
+        names = filtered_messages(self._state.transcript.messages)
+        if failure.route is None or not names:
+            return None
+        self._before = failure.route, self._state.cures.get(failure.route, ())
+        return step.leave_out(failure, names)
 
     def _cured(self, failure: Failure, step: MeteredStep) -> str | None:
         """Return the change that *failure* names, beyond the one that the step itself made."""
@@ -107,15 +125,36 @@ class Remedies:
         if self._is_plain or route is None or not all(map(_may_be_of_history, _failures(error))):
             return None
         self._is_plain = True
-        self._before_plain = route, self._state.cures.get(route, ())
+        self._before = route, self._state.cures.get(route, ())
         return step.send_plain_text(failure)
 
-    def _take_back_plain_text(self) -> None:
-        """Forget that plain text is sent, because that failed as well."""
-        if self._before_plain is not None:
-            route, cures = self._before_plain
-            self._state.cures[route] = cures
-            self._before_plain = None
+    def _take_back(self) -> bool:
+        """Forget the last resort, because it failed as well; False: it was not tried."""
+        if self._before is None:
+            return False
+        route, cures = self._before
+        self._state.cures[route] = cures
+        self._before = None
+        return True
+
+
+def filtered_messages(messages: Sequence[Message]) -> list[str]:
+    """Return the names of the messages that were new when a content filter refused a request.
+
+    An empty answer stands for a step that failed; the last message is the one that failed now.
+    """
+    new: list[str] = []
+    found: list[str] = []
+    for message in messages[:-1]:
+        if message.role == "user":
+            new.append(message_digest(message))
+        elif message.role == "assistant" and message.parts:
+            new = [message_digest(message)] if message.has_calls else []
+        elif message.attempts and message.attempts[-1].kind == FailureKind.CONTENT_FILTER:
+            found += new
+            new = []
+    # What the user says once more was not refused before.
+    return [name for name in dict.fromkeys(found) if name not in new]
 
 
 async def _shorten(

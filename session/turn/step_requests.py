@@ -11,11 +11,16 @@ from ...provider.failure import FailureKind
 from ...provider.route import Route
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ...provider.client.client import Client
     from ...provider.client.rendering import RenderedRequest
     from ...provider.client.reply import Reply
     from ...provider.conversation import Conversation
     from ...provider.failure import Failure
+
+_UNSPEAKABLE = frozenset({Change.LEAVE_OUT_IMAGES, Change.LEAVE_OUT_FILTERED, Change.PLAIN_TEXT})
+"""Changes with a detail that says nothing to a reader."""
 
 Cures = dict[Route, tuple[Cure, ...]]
 
@@ -86,6 +91,13 @@ class StepRequests:
         is_too_large = failure.kind is FailureKind.REQUEST_TOO_LARGE
         return self._change(route, cure, refused, must_be_smaller=is_too_large)
 
+    def leave_out(self, failure: Failure, names: Sequence[str]) -> str | None:
+        """Leave out what the messages with these *names* hold; see `message_digest`."""
+        route, refused = failure.route, self._last
+        if route is None or refused is None or refused.route != route:
+            return None
+        return self._change(route, Cure(Change.LEAVE_OUT_FILTERED, " ".join(names)), refused)
+
     def _change(
         self, route: Route, cure: Cure, refused: RenderedRequest, *, must_be_smaller: bool = False
     ) -> str | None:
@@ -98,5 +110,4 @@ class StepRequests:
         if not cure.is_for_one_step:
             self._cures[route] = cures
         self._last = changed
-        has_detail = cure.change not in {Change.LEAVE_OUT_IMAGES, Change.PLAIN_TEXT}
-        return str(cure if has_detail else cure.change)
+        return str(cure.change if cure.change in _UNSPEAKABLE else cure)

@@ -82,6 +82,12 @@ CHANGES = [
         {"takes_images": False},
         id="images that are not known by their content",
     ),
+    pytest.param(
+        CLAUDE,
+        Cure(C.LEAVE_OUT_FILTERED, "a b"),
+        {"filtered_messages": frozenset({"a", "b"})},
+        id="filtered messages",
+    ),
     pytest.param(CLAUDE, Cure(C.PLAIN_TEXT, "7"), {"plain_messages": 7}, id="plain text"),
     pytest.param(CLAUDE, Cure(C.SHORTEN, "arguments 9"), {"longest_arguments": 9}, id="arguments"),
     pytest.param(CLAUDE, Cure(C.SHORTEN, "output 9"), {"longest_output": 9}, id="outputs"),

@@ -110,3 +110,62 @@ async def test_pictures_that_are_refused_one_after_another_are_all_left_out_in_o
 
     assert (await session.turn("One.")).text == "Done."
     assert len(named) == 5
+
+
+FILTERED = {"error": {"code": "data_inspection_failed", "message": "Inappropriate content."}}
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("vendor", ["house", "openai", "anthropic", "gemini"])
+async def test_words_that_a_filter_refused_are_left_out_from_the_next_turn_on(vendor: str) -> None:
+    sent: list[str] = []
+
+    def poisoned(body: Any) -> bool:
+        sent.append(json.dumps(body))
+        return "POISON" in sent[-1]
+
+    body = FILTERED
+    if vendor == "anthropic":
+        message = "Output blocked by content filtering policy"
+        body = {"error": {"type": "invalid_request_error", "message": message}}
+    if vendor in {"openai", "gemini"}:
+        body = {"error": {"code": "content_policy_violation", "message": "No."}}
+    if vendor == "gemini":
+        body = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}
+    status = 200 if vendor == "gemini" else 400
+    headers = {"content-type": "text/event-stream" if status == 200 else "application/json"}
+    content = json.dumps(body).encode()
+    content = b"data: %s\n\n" % content if status == 200 else content
+
+    session, store, _ = session_before(
+        vendor, lambda: httpx.Response(status, headers=headers, content=content), poisoned
+    )
+    assert (await session.turn("Hello.")).text == "Done."
+    with pytest.raises(ProviderError):
+        await session.turn("Say POISON.")
+
+    assert len(sent) == 2  # the filter's word counts at once
+    assert (await session.turn("And now?")).text == "Done."
+    assert "content filter refused it" in sent[-1]
+    assert "Hello." in sent[-1]
+    assert (await session.turn("Go on.")).text == "Done."
+    assert len(sent) == 5
+    assert "POISON" in str(await store.load())
+
+
+@pytest.mark.asyncio
+async def test_a_filter_that_refuses_what_is_new_ends_the_turn() -> None:
+    made: list[int] = []
+
+    def poisoned(body: Any) -> bool:
+        made.append(1)
+        return "POISON" in json.dumps(body)
+
+    session, _, _ = session_before("house", lambda: httpx.Response(400, json=FILTERED), poisoned)
+
+    for _ in range(3):
+        with pytest.raises(ProviderError):
+            await session.turn("Say POISON.")
+
+    assert (await session.turn("Say hello.")).text == "Done."
+    assert len(made) <= 9
