@@ -15,6 +15,7 @@ from ..failure import Failure, FailureKind, Stage
 from ..json_value import mapping
 from ..secret import redact_shapes
 from .bare_error import is_bare_error
+from .edge import is_of_edge
 from .fact_lookup import facts_in_order, kind_of_status, own_facts
 from .fact_tables import tables_of, tables_of_upstream
 from .redirect import redirect_failure
@@ -57,9 +58,6 @@ _SAID = {
     "too long": (FailureKind.CONTEXT_OVERFLOW, "what the message says of the context and a limit"),
 }
 """The kind that words mean whatever the facts say, and the reason."""
-_CHALLENGE = re.compile(rb"<title>\s*Just a moment|/cdn-cgi/challenge-platform|_cf_chl_opt")
-"""A page of Cloudflare that only a browser can answer. Source: developers.cloudflare.com,
-"Detect a Challenge Page response", read on 2026-11-30."""
 _CODE_NAMES = ("error_code", "code", "error_type", "type", "reason", "rpc")
 
 
@@ -87,7 +85,7 @@ def classify_response(
         redirected.route, redirected.request_id = route, request_id_of(headers)
         return redirected
     value, form = parse_body(body[:BODY_LIMIT])
-    if headers.get("cf-mitigated") == "challenge" or (form == "html" and _CHALLENGE.search(body)):
+    if is_of_edge(headers, form, body):
         form = "challenge"
     is_success = 200 <= status < 300
     reports = read_reports(value, form=form, headers=headers)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..failure import FailureKind
 from .limit_reset import governing_reset
-from .time_text import duration, http_date, instant, number
+from .time_text import EPOCH, duration, http_date, instant, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,10 +51,11 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
     milliseconds = number(first_value(headers.get("retry-after-ms", "")))
     if milliseconds:
         return min(milliseconds / 1000, LONGEST)
-    header = first_value(headers.get("retry-after", ""))
+    header = first_value(headers.get("retry-after", "")).partition(";")[0].strip(' "')
     seconds = duration(header)
-    if seconds is None:
-        seconds = _until(http_date(header), headers, now)
+    if seconds is None or seconds >= EPOCH:  # some servers write an instant
+        at = instant(header)
+        seconds = seconds if at is None else _until(at, headers, now)
     return _usable(seconds)
 
 

@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _PIECES = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?([a-zµ]+)", re.ASCII)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:(?:[T ]| at )(\d\d:\d\d(?::\d\d)?))?", re.ASCII)
 
-_EPOCH = 1e9  # less than the epoch seconds of any reset, and more than any wait
+EPOCH = 1e9  # less than the epoch seconds of any reset, and more than any wait
 _EPOCH_MS = 1e12
 _LAST_YEAR = 2100
 
@@ -101,7 +101,7 @@ def instant(text: str, *, utc_offset: int = 0) -> datetime | None:
 
 def _of_epoch(at: float) -> datetime | None:
     seconds = at / 1000 if at >= _EPOCH_MS else at
-    if seconds < _EPOCH:
+    if seconds < EPOCH:
         return None
     try:
         return _plausible(datetime.fromtimestamp(seconds, UTC))

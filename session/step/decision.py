@@ -154,7 +154,7 @@ _RULES = {
 }
 
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
-_EDGE_STATUSES = frozenset({403, 521, 523, 525, 526, 527, 530})  # 403: a challenge
+_EDGE_STATUSES = frozenset({403, 405, 521, 523, 525, 526, 527, 530})  # 403, 405: a challenge
 _UNKNOWN_AT_EDGE = 520
 
 

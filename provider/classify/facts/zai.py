@@ -51,7 +51,8 @@ ZAI = FactTable(
         "model_context_window_exceeded": K.CONTEXT_OVERFLOW,
     },
     waits=(
-        r"(?:\breset at |将在 ?)(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)",
+        r"(?:\b(?:reset|refreshed|renewed|restored|available) (?:at|on|after) |将在 ?"
+        r"|(?:重置|恢复|刷新)时间(?:为|是)?[:\uff1a]? ?)(?P<at>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)",
         # "…, after TIME it can be used again", as bigmodel.cn says it.
         r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ?(?:之?后|以后|起|重置|恢复|刷新)",
     ),

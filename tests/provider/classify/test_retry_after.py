@@ -58,6 +58,10 @@ HEADERS = [
     Case("a list of milliseconds", {"retry-after-ms": "3982, 3982", "retry-after": "4, 4"}, 3.982),
     Case("a list that begins with nonsense", {"retry-after": "soon, 120"}, None),
     Case("empty", {"retry-after": ""}, None),
+    Case("with a parameter", {"retry-after": "30;q=1"}, 30.0),
+    Case("in quotes", {"retry-after": '"30"'}, 30.0),
+    Case("an instant", {"retry-after": "2026-11-29T12:00:30Z", "date": DATE}, 30.0),
+    Case("epoch seconds that have passed", {"retry-after": "1764510030", "date": DATE}, None),
     Case("missing", {}, None),
     Case("absurd", {"retry-after": "99999999"}, LONGEST),
     Case("beyond numbers", {"retry-after": "9" * 400}, LONGEST),
@@ -339,6 +343,15 @@ HINTS = [
             kind=K.QUOTA,
         )
         for id_, text, more in (
+            *(
+                (text.split("2026")[0], text, {"code": "1310"})
+                for text in (
+                    "限额重置时间: 2026-11-29 20:00:30",
+                    "下次重置时间为 2026-11-29 20:00:30",
+                    "Your quota will be refreshed on 2026-11-29 20:00:30",
+                    "Your limit will reset at 2026-11-29T20:00:30",
+                )
+            ),
             (
                 "as bigmodel has it",
                 "您已达到本周使用上限\uff0c2026-11-29 20:00:30 后可继续使用。",

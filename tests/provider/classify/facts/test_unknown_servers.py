@@ -164,6 +164,16 @@ ROWS = [
         # W13
         ("a challenge", 403, b"", {"cf-mitigated": "challenge"}, K.SERVER_ERROR),
         ("a page of a challenge", 403, PAGE, {"content-type": "text/html"}, K.SERVER_ERROR),
+        ("a page of a block", 403, b"<title>Attention Required! | Cloudflare</title>"
+            b"<h1>Sorry, you have been blocked</h1>", {}, K.SERVER_ERROR),
+        ("CloudFront", 403, b"<HTML><TITLE>ERROR: The request could not be satisfied</TITLE>",
+            {}, K.SERVER_ERROR),
+        ("Akamai", 403, b"<HTML>Access Denied https://errors.edgesuite.net/18.2</HTML>", {},
+            K.SERVER_ERROR),
+        ("Cloudflare, in short", 403, b"error code: 1020", {}, K.SERVER_ERROR),
+        ("Vercel", 429, b"<html></html>", {"x-vercel-mitigated": "challenge"}, K.SERVER_ERROR),
+        ("AWS", 405, b"", {"x-amzn-waf-action": "captcha"}, K.SERVER_ERROR),
+        ("another code", 403, b"error code: 7", {}, K.AUTH),
         ("another page", 403, b"<html><title>Forbidden</title></html>", {}, K.AUTH),
         *((str(status), status, b"error code: 1033", {}, K.SERVER_ERROR)
             for status in (521, 523, 525, 526, 527, 530)),

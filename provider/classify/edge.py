@@ -1,0 +1,44 @@
+"""Answers of the network before a provider: a challenge, or a block of the caller's address.
+
+Source: developers.cloudflare.com ("Detect a Challenge Page response", "1xxx errors"),
+vercel.com/docs/vercel-firewall, docs.aws.amazon.com/waf (challenge and CAPTCHA), and the pages of
+CloudFront, Akamai and Imperva as issues of anthropics/claude-code and openai/codex quote them, read
+on 2026-11-30.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HEADERS = {
+    "cf-mitigated": ("challenge",),
+    "x-vercel-mitigated": ("challenge", "deny"),
+    "x-amzn-waf-action": ("challenge", "captcha"),
+}
+_PAGE = re.compile(
+    rb"<title>\s*(?:Just a moment|Attention Required|Vercel Security Checkpoint)"
+    rb"|/cdn-cgi/challenge-platform|_cf_chl_opt|Sorry, you have been blocked"
+    rb"|The request could not be satisfied|errors\.edgesuite\.net|_Incapsula_Resource"
+    rb"|Incapsula incident ID",
+    re.IGNORECASE,
+)
+_TEXT = re.compile(rb"\s*error code: 10(?:05|06|07|08|09|10|12|20|23)\s*\Z", re.IGNORECASE)
+"""The short form in which Cloudflare says that it blocks a caller."""
+_READ = 65_536
+
+
+def is_of_edge(headers: Mapping[str, str], form: str, body: bytes) -> bool:
+    """True if the answer comes from the network before the provider, which the key says nothing to.
+
+    Args:
+        form: The form of the body, as `parse_body` has it.
+    """
+    if any(headers.get(name, "").lower() in words for name, words in _HEADERS.items()):
+        return True
+    if form == "html":
+        return _PAGE.search(body[:_READ]) is not None
+    return form == "text" and _TEXT.match(body) is not None
