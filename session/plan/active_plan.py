@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ...provider.catalog.catalog import catalog
@@ -45,7 +46,7 @@ class ActivePlan:
     providers: Mapping[str, Provider]
     environ: Mapping[str, str]
     _options: dict[str, RouteOptions] = field(default_factory=dict, repr=False, compare=False)
-    _looked_up: set[Route] = field(default_factory=set, repr=False, compare=False)
+    _looked_up: dict[Route, object] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -118,7 +119,9 @@ class ActivePlan:
         """Return the options of a step that cannot swap; its boundary is checked all the same."""
         if needs is not None and needs.boundary is not None:
             route = Route(asked)
-            provider = self.all_providers().get(route.provider)
+            provider = None
+            with suppress(ConfigError):  # then its boundary is unknown
+                provider = self.all_providers().get(route.provider)
             why = entry_at(route, provider).why_out_of_bounds(needs)
             return RouteOptions(requested=route, unfit={} if why is None else {route: why})
         options = self._options.get(asked)
@@ -132,10 +135,12 @@ class ActivePlan:
         siblings = plan.config.fallback_models_by_model
         if plan.chains or requested in siblings or requested in self._looked_up:
             return
-        if len(self._looked_up) < _MOST_OPTIONS:
-            self._looked_up.add(requested)
-            if (warning := misspelt_key(requested, siblings)) is not None:
-                logger.warning("fallback configuration: %s", warning)
+        if len(self._looked_up) >= _MOST_OPTIONS:
+            return
+        mine = object()  # of several threads, the first one logs
+        is_first = self._looked_up.setdefault(requested, mine) is mine
+        if is_first and (warning := misspelt_key(requested, siblings)) is not None:
+            logger.warning("fallback configuration: %s", warning)
 
     def _cache(self, asked: str, options: RouteOptions) -> None:
         if len(self._options) < _MOST_OPTIONS:

@@ -684,3 +684,13 @@ def test_a_map_that_a_program_passes_knows_what_the_environment_says_of_provider
         run.take(A)
 
     assert run.engine.active.options_for(A).unfit == {B: UNKNOWN}
+
+
+@pytest.mark.parametrize("text", ["{", "@/nowhere"], ids=["not JSON", "no file"])
+def test_wrong_providers_leave_a_boundary_unknown(text: str) -> None:
+    run = Run.following({"SIDESTEP_PROVIDERS": text})
+
+    with pytest.raises(FallbackExhausted, match="its boundary is unknown"):
+        run.take(A, needs=AT_HOME)
+
+    assert run.agent.asked == []

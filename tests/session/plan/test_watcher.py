@@ -10,10 +10,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sidestep import Attempt, RetryPolicy, Route, Sidestep
 from sidestep.session.plan.watcher import PlanWatcher
@@ -410,3 +413,40 @@ def test_a_step_that_runs_keeps_the_configuration_that_it_began_with(
 
     assert called == asked
     assert middleware.degraded.snapshot().get(A) == cooldown
+
+
+CHANGES = {"b": to(B), "c": to(C), "cut": to(B)[:9], "wrong": '{"cooldownSeconds": -1}', "": ""}
+
+
+@given(
+    changes=st.lists(st.sampled_from([*CHANGES, None]), min_size=1, max_size=8),
+    in_file=st.booleans(),
+)
+def test_after_any_changes_the_last_good_one_is_in_force(
+    changes: list[str | None], in_file: bool
+) -> None:
+    """None: the variable is unset, or the file is missing."""
+    expected: str | None = None
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "configuration"
+        environ = {MAP: f"@{path}"} if in_file else {}
+        middleware = Sidestep.from_env(environ)
+        assert middleware.config is None
+        for change in changes:
+            middleware.degraded.degrade(A, cooldown=60)
+            if in_file:
+                path.unlink(missing_ok=True)
+                if change is not None:
+                    path.write_text(CHANGES[change])
+            else:
+                environ.pop(MAP, None)
+                if change is not None:
+                    environ[MAP] = CHANGES[change]
+            before = expected
+            if change in {"b", "c"}:
+                expected = change
+            elif not in_file and not change:
+                expected = None
+
+            assert siblings(middleware) == {"b": [B], "c": [C], None: []}[expected]
+            assert middleware.degraded.is_degraded(A) is (before == expected)
