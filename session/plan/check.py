@@ -136,7 +136,10 @@ def _course(plan: Plan | None, name: str) -> RouteOptions:
 def _settings(plan: Plan) -> dict[str, Any]:
     """Return the settings; a plan of chains has no map."""
     hidden = {"providers"} | ({"fallback_models_by_model"} if plan.chains else set())
-    return plan.config.model_dump(mode="json", by_alias=True, exclude=hidden)
+    settings: dict[str, Any] = plan.config.model_dump(mode="json", by_alias=True, exclude=hidden)
+    if plan.swap_on_any_failure:
+        settings["fallbackOnErrors"] = "every failure of a route"
+    return settings
 
 
 def _chain(name: str, course: RouteOptions) -> dict[str, Any]:

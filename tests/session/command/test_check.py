@@ -144,6 +144,19 @@ def test_a_key_that_belongs_to_somebody_else_is_no_error_beside_another_source(
         assert json.loads(ran.stdout)["source"] == source
 
 
+@pytest.mark.parametrize(
+    ("limits", "shown"),
+    [
+        pytest.param({}, "every failure of a route", id="a hint's default"),
+        pytest.param({"fallbackOnErrors": [429, 503]}, [429, 503], id="statuses that are set"),
+    ],
+)
+def test_what_moves_the_steps_of_a_hint_is_shown(limits: dict[str, Any], shown: object) -> None:
+    ran = run("check", "--json", SIDESTEP_HINT="zai:a,openai:b", SIDESTEP_LIMITS=limits)
+
+    assert json.loads(ran.stdout)["settings"]["fallbackOnErrors"] == shown
+
+
 def test_a_misspelt_variable_and_a_misspelt_key_are_warnings() -> None:
     ran = run(
         "check", "--model", "zai/GLM-4-6", SIDESTEP_FALLBACK_CONFIG=MAP, SIDESTEP_PROVIDER="{}"
