@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,7 +13,7 @@ from ..error import StoreError
 from ..step.move_policy import MoveHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from ...provider.conversation import Message
     from ...provider.route import Route
@@ -57,11 +58,21 @@ class Transcript:
             StoreError: The store cannot be read or written.
         """
         if not self._is_loaded:
-            stored = await self.store.load()
+            with _explained():
+                stored = await self.store.load()
             self.messages, self._keys = list(stored.values()), list(stored)
             self._holds_calls = any(message.has_calls for message in self.messages)
             self._is_loaded = True
-        await self.close_last()
+        await self.close_last(is_new_turn=True)
+
+    async def check(self) -> None:
+        """Check that the store can be read.
+
+        Raises:
+            StoreError: It cannot.
+        """
+        with _explained():
+            await self.store.check()
 
     async def append(self, message: Message) -> None:
         """Store *message* as the last one.
@@ -149,9 +160,11 @@ class Transcript:
         """
         with anyio.CancelScope(shield=True):
             async with self._writing:  # so that no write undoes another
-                take(await write())
+                with _explained():
+                    written = await write()
+                take(written)
 
-    async def close_last(self, *, output: str | None = None) -> None:
+    async def close_last(self, *, output: str | None = None, is_new_turn: bool = False) -> None:
         """Close every call of the last message without a result, because it will not run again.
 
         Earlier messages were sent with every call closed. A result that could not be stored before
@@ -159,6 +172,9 @@ class Transcript:
 
         Args:
             output: The output of calls that had not started; None: unknown.
+            is_new_turn: A result that cannot be stored now either is given up, if the store takes
+                the call without it: it may be too long for the store, and must not block the
+                session.
 
         Raises:
             StoreError: The store cannot be written; the next `load` closes what is left.
@@ -176,8 +192,13 @@ class Transcript:
         results = self._unstored.setdefault(self._key(message), {})
         for index, call in open_calls.items():
             results.setdefault(index, _closed(call, output))
-        for index in open_calls:
-            await self.set_call(message, index, results[index])
+        for index, call in open_calls.items():
+            try:
+                await self.set_call(message, index, results[index])
+            except StoreError:
+                if not is_new_turn or results[index].state == "interrupted":
+                    raise
+                await self.set_call(message, index, _closed(call, None))
 
     def _with_results(self, message: Message) -> Message:
         """Return a copy of *message* with the results that could not be stored."""
@@ -213,6 +234,17 @@ class Transcript:
             if self.messages[place] is message:
                 return self._keys[place]
         raise LookupError("the message is not in this conversation")
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Make a `StoreError` of what an agent's own store raises."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        raise StoreError(f"the store raised {type(error).__name__}: {error}") from error
 
 
 def _closed(call: ToolCall, output: str | None) -> ToolCall:

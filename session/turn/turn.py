@@ -246,7 +246,7 @@ class Turn:
     async def _check_store(self) -> str | None:
         """Return a reason if the store cannot be read; None if it can."""
         try:
-            await self._state.transcript.store.check()
+            await self._state.transcript.check()
         except StoreError as error:
             return f"the session's store cannot be read ({error})"
         return None

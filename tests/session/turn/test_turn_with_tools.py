@@ -510,6 +510,12 @@ class FailingStore(MemoryStore):
             raise StoreError("the disk is full")
         await super().save_part(key, index, part)
 
+    async def rewrite(self, key: int, message: Message) -> None:
+        states = {part.state for part in message.parts if isinstance(part, ToolCall)}
+        if any(self.fails(f"rewrite {state}") for state in states):
+            raise StoreError("the disk is full")
+        await super().rewrite(key, message)
+
     async def check(self) -> None:
         if self.fails("check"):
             raise StoreError("the disk is gone")
@@ -541,6 +547,50 @@ async def test_a_call_that_the_store_refused_to_close_is_closed_by_the_next_turn
     assert calls(kept[1]) == [("write", "interrupted", UNSTARTED)]
     assert kept == outage.session.conversation.messages
     assert tools.ran == []
+
+
+@pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
+async def test_a_result_that_the_store_never_takes_does_not_block_the_session(
+    *, eager: bool
+) -> None:
+    tools = Tools()
+    refused = {"save completed", "rewrite completed"}
+    store = FailingStore(fails=lambda what: what in refused)
+    options = {**tools.options, "store": store, "eager": eager}
+    answered = [{"tool_calls": [WRITE, READ]}, DONE]
+    async with Outage({B: answered}, route=B, session=options) as outage:
+        with pytest.raises(StoreError, match="disk is full"):
+            await outage.session.turn("Mend it.")
+        ended = await outage.session.turn(None)
+
+    assert ended.text == "Done."
+    states = {state for message in answers(outage.session) for _, state, _ in calls(message)}
+    assert states == {"interrupted"}
+    assert [*(await store.load()).values()] == outage.session.conversation.messages
+
+
+class ForeignStore(FailingStore):
+    """An agent's own store, whose driver raises what it likes."""
+
+    async def append(self, message: Message) -> int:
+        try:
+            return await super().append(message)
+        except StoreError as error:
+            raise ConnectionResetError("the database has gone away") from error
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+async def test_what_a_store_of_the_agent_raises_is_a_store_error(role: str) -> None:
+    store = ForeignStore(fails=lambda what: what == f"append {role}" and is_gone)
+    async with Outage({A: DONE, B: DONE}, session={"store": store}) as outage:
+        is_gone = True
+        with pytest.raises(StoreError, match="ConnectionResetError: the database has gone away"):
+            await outage.session.turn("Mend it.")
+        is_gone = False
+        ended = await outage.session.turn("Mend it." if role == "user" else None)
+
+    assert ended.text == "Done."
+    assert set(outage.asked) == {A}
 
 
 @pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
