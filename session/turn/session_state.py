@@ -29,6 +29,7 @@ class SessionState:
         route: The requested route of *asked*.
         room: Tokens that the conversation may have, while `compact` runs; None: unknown.
         compact: Shortens the conversation; True if it did. None: it is never shortened.
+        prompts: The prompts of turns that failed before these were stored.
         steering: What the user said since the last step, for the next step.
         cures: The cures of requests per route, for the rest of the session.
     """
@@ -49,6 +50,7 @@ class SessionState:
     compact: Callable[[], Awaitable[bool]] | None
     on_event: Listener | None
     room: int | None = None
+    prompts: list[str] = field(default_factory=list)
     steering: list[str] = field(default_factory=list)
     cures: Cures = field(default_factory=dict)
     _opening: anyio.Lock = field(default_factory=anyio.Lock)

@@ -107,8 +107,10 @@ class ToolRun:
         self.runs += result.was_run
         state: ToolState = "error" if result.is_error else "completed"
         ended = replace(call, state=state, output=result.output, is_error=result.is_error)
-        await self._transcript.set_call(message, index, ended)
-        self._emit(ToolRunEnded(call.id, call.name, state, result.output))
+        try:
+            await self._transcript.set_call(message, index, ended)
+        finally:  # a result that cannot be stored now is stored with the next change
+            self._emit(ToolRunEnded(call.id, call.name, state, result.output))
 
     def has(self, name: str) -> bool:
         """True if there is a tool called *name*."""

@@ -54,7 +54,7 @@ class Turn:
         self._wrong_answers = WrongAnswers(state.max_wrong_answers)
         self._last_break: FallbackUnsafe | None = None
         self._route = state.route
-        self._text = ""
+        self._text = self._unstored_text = ""
         self._metered: MeteredStep | None = None  # the last step
         self._attempts: Sequence[Attempt] = ()  # of the step that failed, if one has
 
@@ -78,7 +78,7 @@ class Turn:
                 await state.transcript.close_last(output=UNSTARTED)
             error = {"class": type(exc).__name__, "message": redact_shapes(str(exc))}
             # An answer that could not be stored is shown all the same.
-            text = self._text if isinstance(exc, StoreError) else ""
+            text = self._unstored_text if isinstance(exc, StoreError) else ""
             self.emit(TurnEnded(text, self._route, state.route, error))
             raise
         finally:
@@ -90,23 +90,24 @@ class Turn:
     async def _begin(self, prompt: str | None) -> None:
         """Store the prompt, and before the first prompt the instructions."""
         state, transcript = self._state, self._state.transcript
+        if prompt is not None and state.prompts[-1:] != [prompt]:
+            state.prompts.append(prompt)
         await state.open()
-        if prompt is None and not any(each.role == "user" for each in transcript.messages):
+        has_spoken = any(each.role == "user" for each in transcript.messages)
+        if not (has_spoken or state.prompts):
             raise ValueError("the conversation is empty: give a prompt")
         if state.system and not transcript.messages:
             await transcript.append(Message("system", [Text(state.system)]))
-        await self._append_steering()
-        if prompt is not None:
-            await transcript.append(Message("user", [Text(prompt)]))
+        await self._append_all(state.steering)
+        await self._append_all(state.prompts)
 
-    async def _append_steering(self) -> bool:
-        """Append what the user said since the last step; False: nothing."""
-        steering = self._state.steering
-        has_steering = bool(steering)
-        while steering:
-            await self._state.transcript.append(Message("user", [Text(steering[0])]))
-            del steering[0]
-        return has_steering
+    async def _append_all(self, texts: list[str]) -> bool:
+        """Append what the user said, and empty *texts*; False: it was empty."""
+        has_texts = bool(texts)
+        while texts:
+            await self._state.transcript.append(Message("user", [Text(texts[0])]))
+            del texts[0]
+        return has_texts
 
     async def _take_steps_in_time(self) -> None:
         """Take the steps of the turn until the deadline or the time of the budget ends it."""
@@ -133,7 +134,7 @@ class Turn:
             has_run = self._tools.runs > runs
             self._wrong_answers.check(message, has_run=has_run, requested=state.route)
             await self._pause()
-            if not await self._append_steering() and not had_calls:
+            if not await self._append_all(state.steering) and not had_calls:
                 return
         raise BudgetExceeded(
             f"the turn has taken {state.max_steps} steps and still calls tools: raise "
@@ -196,7 +197,9 @@ class Turn:
             return message  # the next step sees the results of the tools
         self._route, self._attempts = metered.step.route, ()
         self._text = "".join(part.text for part in reader.parts if isinstance(part, Text))
+        self._unstored_text = self._text
         message = await reader.keep(self._route, metered.close())
+        self._unstored_text = ""
         state.size.answered(message)
         return message
 

@@ -51,8 +51,7 @@ async def finish(worker: Worker, store: Store, make_room: Callable[[], None]) ->
             make_room()
             messages = worker.session.conversation.messages
             assert [*(await store.load()).values()] == messages
-            has_prompt = any(message.role == "user" for message in messages)
-            prompt = None if has_prompt else "Do it."
+            prompt = None
         else:
             assert ended.text == "Done."
             return failures

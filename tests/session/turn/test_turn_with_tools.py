@@ -1005,6 +1005,57 @@ async def test_what_is_said_between_two_steps_is_not_lost_where_the_store_has_no
     assert "Stop." in str(body)
 
 
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        pytest.param(None, ["Mend it."], id="goes on"),
+        pytest.param("Mend it.", ["Mend it."], id="says it again"),
+        pytest.param("Go on.", ["Mend it.", "Go on."], id="says something else"),
+    ],
+)
+@pytest.mark.parametrize("is_new", [True, False], ids=["first turn", "second turn"])
+async def test_a_prompt_that_could_not_be_stored_is_kept(
+    prompt: str | None, said: list[str], *, is_new: bool
+) -> None:
+    store = Refusing()
+    async with Outage({A: DONE}, session={"store": store}) as outage:
+        if not is_new:
+            store.is_full = False
+            await outage.session.turn("Hello.")
+            store.is_full = True
+        with pytest.raises(StoreError, match="no room"):
+            await outage.session.turn("Mend it.")
+        await outage.session.turn(prompt)
+
+    texts = [p for m in outage.session.conversation.messages if m.role == "user" for p in m.parts]
+    assert texts == [Text(each) for each in ([] if is_new else ["Hello."]) + said]
+
+
+async def test_an_eager_result_that_is_stored_late_is_told_at_once() -> None:
+    tools = Tools()
+    refused = ["save completed"]
+    store = FailingStore(fails=lambda what: what in refused and refused.pop() == what)
+    options = {**tools.options, "store": store, "eager": True}
+    async with Outage({B: [{"tool_calls": [WRITE]}, DONE]}, route=B, session=options) as outage:
+        ended = await outage.session.turn("Mend it.")
+
+    assert ended.text == "Done."
+    assert [event.state for event in of(outage.events, ToolRunEnded)] == ["completed"]
+    assert calls(answers(outage.session)[0]) == [("write", "completed", "write a.py: ok")]
+    assert [*(await store.load()).values()] == outage.session.conversation.messages
+
+
+async def test_only_an_answer_that_could_not_be_stored_is_shown_with_the_error() -> None:
+    store = FailingStore(fails=lambda what: what == "save completed")
+    answered = {"text": "I write.", "tool_calls": [WRITE]}
+    options = {**Tools().options, "store": store}
+    async with Outage({A: answered}, session=options) as outage:
+        with pytest.raises(StoreError):
+            await outage.session.turn("Mend it.")
+
+    assert of(outage.events, TurnEnded)[0].text == ""
+
+
 async def test_a_session_stays_where_its_data_may_go() -> None:
     said: Any = {"providers": {"openrouter": {"boundary": "eu"}, "anthropic": {"boundary": "us"}}}
     options = {"boundary": "eu"}
