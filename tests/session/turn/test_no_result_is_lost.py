@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,38 @@ async def test_the_disk_may_be_full(small_disk: Path, *, eager: bool, whole: boo
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         assert lines[-1]["event"] == "TurnEnded"
         empty(small_disk)
+
+
+@contextmanager
+def longest_file(size: int) -> Iterator[Callable[[], None]]:
+    """Let no file of this process become longer than *size*; yield what ends this."""
+    resource = pytest.importorskip("resource")
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def make_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield make_room
+    finally:
+        make_room()
+
+
+@EAGER
+async def test_the_file_may_be_as_long_as_it_can_get(
+    tmp_path: Path, *, eager: bool, whole: bool
+) -> None:
+    """This needs no root, and is an error of input and output for SQLite, not a full disk."""
+    for size in range(8_192, 500_000, 8_192 if whole else 11 * 8_192):
+        store = SqliteStore(tmp_path / f"{size}.db")
+        with longest_file(size) as make_room:
+            try:
+                worker = Worker(store=store, eager=eager)
+                await finish(worker, store, make_room)
+                await check(worker, store)
+            finally:
+                await store.aclose()
 
 
 class Filmed(MemoryStore):
