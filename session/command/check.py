@@ -19,6 +19,7 @@ from ..journal.summary import summarise
 from ..plan.check import VARIABLES
 from ..plan.check import inspect as inspect_plan
 from ..plan.config_warning import ConfigWarning
+from ..plan.retry import DEFAULT_RETRIES, DEFAULT_RETRIES_BESIDE_SIBLING, RetryPolicy
 from . import journal_table
 from .exit_code import ExitCode
 from .option import as_json
@@ -116,14 +117,22 @@ def _show_state(console: Console, found: Mapping[str, Any]) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in found["settings"].items():
         if name != "fallbackModelsByModel":
-            table.add_row(f"  {name}", Text(redact_shapes(_cell(value))))
+            table.add_row(f"  {name}", Text(redact_shapes(_cell(name, value))))
     console.print(table)
 
 
-def _cell(value: object) -> str:
+UNSET = {
+    "maxUpstreamRetryAttempts": f"unset: {DEFAULT_RETRIES}, or {DEFAULT_RETRIES_BESIDE_SIBLING} "
+    "while a sibling is healthy",
+    "maxWaitSeconds": f"unset: {RetryPolicy().max_wait:g}",
+}
+"""What holds for a setting that is missing, if the agent has no policy of its own."""
+
+
+def _cell(name: str, value: object) -> str:
     if isinstance(value, list):
         return " ".join(map(str, value)) or "none"
-    return "the policy's own" if value is None else str(value)
+    return UNSET.get(name, "unset") if value is None else str(value)
 
 
 def _show_chain(console: Console, chain: Mapping[str, Any]) -> None:

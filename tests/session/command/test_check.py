@@ -20,6 +20,24 @@ def within(**boundaries: str | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
+    ("more", "retries", "wait"),
+    [
+        pytest.param({}, "unset: 5, or 2 while a sibling is healthy", "unset: 60", id="unset"),
+        pytest.param({"maxUpstreamRetryAttempts": 0, "maxWaitSeconds": 9}, "0", "9", id="set"),
+    ],
+)
+def test_check_says_what_holds_for_a_setting_that_is_missing(
+    more: dict[str, int], retries: str, wait: str
+) -> None:
+    ran = run("check", SIDESTEP_FALLBACK_CONFIG=json.dumps({**MAP, **more}))
+
+    printed = [line.split(maxsplit=1) for line in ran.stdout.splitlines() if line.startswith("  ")]
+    shown = {name: value.strip() for name, value in printed}
+    assert shown["maxUpstreamRetryAttempts"] == retries
+    assert shown["maxWaitSeconds"] == wait
+
+
+@pytest.mark.parametrize(
     ("config", "status", "message"),
     [
         pytest.param(MAP, 0, None, id="a sibling"),
