@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from itertools import count
@@ -33,9 +35,9 @@ class Journal:
     """Append every event to a file, without prompts, answers and the output of tools.
 
     A listener: pass it to one `Sidestep` as ``journal``, which also says to which turn an event
-    belongs. Each line is written at once and whole, so that processes may share a file. A line
-    that cannot be written is lost and counted; that is logged once, and no turn fails because of
-    it.
+    belongs. Each line is written at once and whole, so that processes may share a file, and threads
+    a journal. A line that cannot be written is lost and counted; that is logged once, and no turn
+    fails because of it.
 
     Args:
         path: Where to append; a missing file is made, for its owner alone.
@@ -67,6 +69,7 @@ class Journal:
         self._lost = 0
         self._turns = count(1)
         self._begin_part()
+        _JOURNALS.add(self)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str], *, clock: Clock | None = None) -> Self | None:
@@ -88,6 +91,10 @@ class Journal:
         self.session = os.urandom(8).hex()
         self._pid = os.getpid()
         self._is_headed = False
+        # A forked child gets a lock that nobody holds.
+        self._lock = threading.RLock()
+        self._waiting: deque[dict[str, Any]] = deque()
+        self._is_writing = False
 
     def __enter__(self) -> Self:
         return self
@@ -128,9 +135,25 @@ class Journal:
             self._begin_part()
         if seconds is not None:
             record["seconds"] = seconds
-        ids = {"turn": turn, "step": step, "attempt": attempt}
-        if not (self._is_ready() and self._append(self._stamp() | ids | record)):
-            self._lost += 1
+        self._waiting.append({"turn": turn, "step": step, "attempt": attempt} | record)
+        with self._lock:
+            if not self._is_writing:
+                self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        """Write what waits, in order.
+
+        An event that comes up meanwhile in this thread waits as well: the collector may end a step
+        at any moment.
+        """
+        self._is_writing = True
+        try:
+            while self._waiting:
+                record = self._waiting.popleft()
+                if not (self._is_ready() and self._append(self._stamp() | record)):
+                    self._lost += 1
+        finally:
+            self._is_writing = False
 
     def _is_ready(self) -> bool:
         """Write what has to precede the next line; return whether it is there."""
@@ -173,6 +196,19 @@ class Journal:
                 "the journal %r cannot be written (%s): lines are missing in it until it can",
                 redact_shapes(self.path), why,
             )  # fmt: skip
+
+
+_JOURNALS: weakref.WeakSet[Journal] = weakref.WeakSet()
+"""Every journal of this process, for a child that is forked; it begins a part of its own."""
+
+
+def _after_fork() -> None:
+    for each in list(_JOURNALS):
+        each._begin_part()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class JournalScope:

@@ -60,7 +60,8 @@ class DegradedRoutes:
         self, *, timer: Callable[[], float] = time.monotonic, max_routes: int = 16_384
     ) -> None:
         self._timer = timer
-        self._lock = threading.Lock()
+        # The collector may end a step, and so a probe, while this thread holds the lock.
+        self._lock = threading.RLock()
         self._cooling = bounded_map(timer, max_routes)
         self._retried: WeakValueDictionary[Route, Probe] = WeakValueDictionary()
         self.changes = 0
@@ -294,7 +295,7 @@ class DegradedRoutes:
         is replaced and every entry that can be read is copied. No attempt that probes lives on.
         """
         before = self._cooling
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._retried = WeakValueDictionary()
         self._cooling = bounded_map(self._timer, int(before.maxsize))
         for route in list(before):

@@ -9,7 +9,9 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ from sidestep.session.journal.line import LONGEST
 
 from ...other_words import IS_A_DIRECTORY, NO_ROOM, NO_SUCH_FILE
 from ...virtual import VirtualClock
+from ..forked_process import forked_while_held
 from ..turn.outage import A, B, Outage
 
 EPOCH = 1_700_000_000.25
@@ -310,6 +313,74 @@ def test_a_fork_has_a_part_of_its_own(tmp_path: Path, monkeypatch: pytest.Monkey
 
     assert len({line["session"] for line in lines(path)}) == 2
     assert ["journal" in line for line in lines(path)] == [True, False, True, False]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked there")
+def test_a_fork_writes_though_a_thread_of_its_parent_was_writing(tmp_path: Path) -> None:
+    with journal(path := tmp_path / "journal.jsonl") as write:
+        write(StepStarted(1, A, A))
+        write._is_writing = True
+        assert forked_while_held(write._lock, lambda: write(StepStarted(2, A, A)) is None)  # type: ignore[func-returns-value]
+        write._is_writing = False
+
+    assert ["journal" in line for line in lines(path)] == [True, False, True, False]
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Let threads take turns as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("switching")
+def test_threads_may_share_a_journal(tmp_path: Path, whole: bool) -> None:
+    """Without a lock 19 of 60 journals had two heads."""
+    threads, steps = 8, 20
+
+    def write(to: Journal, barrier: threading.Barrier, first: int) -> None:
+        barrier.wait()
+        for number in range(first, first + steps):
+            to(StepStarted(number, A, A))
+
+    for each in range(60 if whole else 20):
+        path, barrier = tmp_path / f"{each}.jsonl", threading.Barrier(threads)
+        with journal(path) as to, ThreadPoolExecutor(threads) as pool:
+            for thread in range(threads):
+                pool.submit(write, to, barrier, thread * steps)
+
+        head, *rest = lines(path)
+        assert "journal" in head
+        assert sorted(line["step"] for line in rest) == list(range(threads * steps))
+        assert {line["session"] for line in rest} == {head["session"]}
+        for thread in range(threads):
+            own = [line["step"] for line in rest if line["step"] // steps == thread]
+            assert own == sorted(own)
+
+
+def test_an_event_that_comes_up_while_a_line_is_written_is_written_after_it(
+    tmp_path: Path,
+) -> None:
+    """The collector may end a step at any moment, and so in the middle of a line."""
+    path = tmp_path / "journal.jsonl"
+
+    def time() -> float:
+        if len(nested) < 2:
+            nested.append(True)
+            write(StepEnded(len(nested), A, A, 1, 0, None))
+        return EPOCH
+
+    nested: list[bool] = []
+    with Journal(path, wall_clock=time) as write:
+        write(StepStarted(9, A, A))
+
+    head, *rest = lines(path)
+    assert "journal" in head
+    assert [(line["event"], line["step"]) for line in rest] == [
+        ("StepStarted", 9), ("StepEnded", 1), ("StepEnded", 2),
+    ]  # fmt: skip
 
 
 WRITER = """

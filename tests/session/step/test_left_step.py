@@ -448,3 +448,24 @@ async def test_a_context_manager_of_the_hosts_round_an_attempt_cancels_nobody() 
 
     (ended,) = agent.ended()
     assert ended.error is None
+
+
+async def test_the_collector_may_end_a_step_while_the_health_map_is_in_use() -> None:
+    agent = Agent()
+    health = agent.middleware.degraded
+    health.degrade(A, cooldown=1e-9)
+
+    async def enter() -> None:
+        attempt = await anext(agent.middleware.step(A))
+        await attempt.__aenter__()
+
+    gc.disable()
+    try:
+        await enter()
+        with health._lock:
+            gc.collect()
+    finally:
+        gc.enable()
+
+    assert len(agent.ended()) == 1
+    assert health.probe(A) is not None
