@@ -63,7 +63,7 @@ class HintPlan(Plan):
         try:
             return self.follow(inherited)
         except ConfigError as error:
-            raise ValueError(f"{asked!r} leads nowhere: {error}") from None
+            raise ValueError(f"{asked!r} leads nowhere: {HINT_VARIABLE}: {error}") from None
 
 
 def following_plan(
