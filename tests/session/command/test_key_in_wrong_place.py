@@ -30,9 +30,31 @@ def rules(more: str = "", task: str = "coding") -> dict[str, str]:
     return {"SIDESTEP_ROUTING_RULES": f'{text}provider = "zai"\nmodel = "glm"\n'}
 
 
+def hint(limits: str) -> dict[str, str]:
+    return {"SIDESTEP_HINT": "zai:glm,openai:gpt", "SIDESTEP_LIMITS": limits}
+
+
 @pytest.mark.parametrize(
     ("environ", "told"),
     [
+        pytest.param(
+            lambda said: hint(json.dumps({"onPartial": said})),
+            'SIDESTEP_LIMITS: `onPartial` must be "retract" or "interrupt", got \'{}\'',
+            id="a limit",
+        ),
+        pytest.param(
+            lambda said: hint(json.dumps({said: 1})), "SIDESTEP_LIMITS: unknown key '{}'",
+            id="an unknown limit",
+        ),
+        pytest.param(
+            lambda said: hint(f"@{said}"), "SIDESTEP_LIMITS ({}): it cannot be read",
+            id="a file of limits",
+        ),
+        pytest.param(
+            lambda said: config(providers={"zai": {"boundary": said}}, fallbackModelsByModel={
+                "zai/glm": "openai/gpt"}),
+            "must stay in '{}', as that route", id="a boundary of a map",
+        ),
         pytest.param(
             lambda said: config(cooldownSeconds=said),
             "`cooldownSeconds` must be a whole number of 0 or more, without quotes, got '{}'",
