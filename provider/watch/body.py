@@ -14,7 +14,7 @@ from ..failure import Failure, FailureKind, Stage
 from .idle_read import AsyncioReader, BlockingReader, LateError, ScopeReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 
     from .watched_answer import WatchedAnswer
 
@@ -126,18 +126,50 @@ class AsyncBody(_Body):
         self._reader = AsyncioReader(seconds) if is_asyncio else ScopeReader(seconds)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._raised is None and isinstance(self._reader, AsyncioReader):
+            return self._pass_on(self._reader)
         return self
+
+    async def _pass_on(self, reader: AsyncioReader) -> AsyncGenerator[bytes, None]:
+        """Do what `__anext__` does, on asyncio, where nobody minds a generator that is dropped."""
+        error: Exception | None
+        answer, take, rest = self._answer, self._answer.take, reader.rest
+        try:
+            reader.begin()
+            async for block in self._blocks:
+                if not answer.is_settled:
+                    if take(block):
+                        reader.left = self._gap
+                    else:
+                        reader.count()
+                    rest()
+                yield block
+                if not answer.is_settled:
+                    reader.begin()
+            rest()
+            error = self._ended()
+        except BaseException as raised:
+            rest()
+            late = reader.explained(raised)
+            if not isinstance(late, Exception):
+                raise
+            error = self._failed(late)
+        if error is not None:
+            if self._keep(error):
+                await self._drop()
+            raise error
 
     async def __anext__(self) -> bytes:
         error: Exception | None = self._raised
         if error is None:
-            answer = self._answer
+            answer, reader = self._answer, self._reader
+            assert isinstance(reader, ScopeReader)  # noqa: S101
             try:
                 if answer.is_settled:
                     return await self._blocks.__anext__()
-                block = await self._reader.read(self._blocks)
+                block = await reader.read(self._blocks)
                 if answer.take(block):
-                    self._reader.expect(self._gap)
+                    reader.expect(self._gap)
                 return block  # noqa: TRY300 - nearly always
             except StopAsyncIteration:
                 error = self._ended()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from asyncio import CancelledError, current_task
 from typing import TYPE_CHECKING
 
 import anyio
@@ -19,48 +20,44 @@ class LateError(Exception):
 
 
 class AsyncioReader:
-    """Reads on asyncio, with one timer for the whole body.
+    """Watches the reads of one body on asyncio, with one timer for all of them.
 
     A scope round each read would cost more than the read. The timer cancels the task that reads,
     and the reader takes this cancellation back.
+
+    Attributes:
+        left: Seconds of reading until output is late.
     """
 
     def __init__(self, seconds: float) -> None:
-        from asyncio import CancelledError, current_task  # imported by now
-
-        self._left = seconds
+        self.left = seconds
         self._timer = AsyncioIdleTimer(self)
         self._is_late = False
         self._task: Task[object] | None = None
-        self._current_task = current_task
-        self._cancelled = CancelledError
+        self._cancelling = 0
+        self._expect = self._timer.expect
+        self.rest = self._timer.rest
+        """Note that nothing is read now."""
 
-    def expect(self, seconds: float) -> None:
-        """Expect output within *seconds* of reading."""
-        self._left = seconds
-
-    async def read(self, blocks: AsyncIterator[bytes]) -> bytes:
-        """Return the next block.
-
-        Raises:
-            LateError: It did not come in time.
-        """
-        task = self._task = self._current_task()
+    def begin(self) -> None:
+        """Note that the running task begins to read."""
+        task = self._task = current_task()
         assert task is not None  # noqa: S101
-        cancelling = task.cancelling()
-        self._timer.expect(self._left)
-        try:
-            return await blocks.__anext__()
-        except BaseException as error:
-            if not self._is_late:
-                raise
-            # The host may have cancelled the task as well.
-            if task.uncancel() > cancelling and isinstance(error, self._cancelled):
-                raise
-            raise LateError from None
-        finally:
-            self._left = self._timer.seconds_left
-            self._timer.rest()
+        self._cancelling = task.cancelling()
+        self._expect(self.left)
+
+    def count(self) -> None:
+        """Count the time of a read that brought no output; call it before `rest`."""
+        self.left = self._timer.seconds_left
+
+    def explained(self, error: BaseException) -> BaseException:
+        """Return what *error*, of a read, means: a `LateError`, or *error* itself."""
+        if not self._is_late or self._task is None:
+            return error
+        # The host may have cancelled the task as well.
+        if self._task.uncancel() > self._cancelling and isinstance(error, CancelledError):
+            return error
+        return LateError()
 
     def cancel(self) -> None:
         """Cancel the read; the timer calls it."""

@@ -23,7 +23,10 @@ _PATHS: Mapping[str, Wire] = {
 }
 """How the path of a model call ends, on whatever prefix a vendor or a gateway puts before it."""
 _STREAMING_PATH = ":streamGenerateContent"
-_ASKS_STREAM = re.compile(rb'"stream" ?: ?true')
+_STREAM = b'"stream"'
+_TRUE = re.compile(rb"\s*:\s*true")
+_MOST_ADDRESSES = 256
+"""Addresses that are remembered."""
 _MODEL = b'"model"'
 _AT_ONCE = 5
 _RESULTS = ("tool", "function")
@@ -37,8 +40,23 @@ _INPUTS: Mapping[Wire, bytes] = {
 """The field with the conversation, by which a call of a path that is not known is recognised."""
 
 
+_Key = tuple[bytes, int | None, bytes]
+
+
 class Url(Protocol):
     """What is read of an address of httpx and of httpx2."""
+
+    @property
+    def raw_host(self) -> bytes:
+        """The host."""
+
+    @property
+    def port(self) -> int | None:
+        """The port, if it is written."""
+
+    @property
+    def raw_path(self) -> bytes:
+        """The path and the query."""
 
     @property
     def path(self) -> str:
@@ -123,6 +141,21 @@ def _is_result(part: Mapping[str, Any]) -> bool:
     return part.get("type") == "tool_result" or "functionResponse" in part
 
 
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """An address that requests go to.
+
+    Args:
+        is_known: Its path is that of model calls.
+        streams: It always answers with a stream.
+    """
+
+    url: str
+    provider: Provider
+    is_known: bool
+    streams: bool
+
+
 class CallFinder:
     """Recognises model calls.
 
@@ -136,7 +169,7 @@ class CallFinder:
         for provider in providers.values():
             self._by_wire.setdefault(provider.wire, []).append(provider)
         self._wire = wire
-        self._found: dict[tuple[str, Wire], Provider] = {}
+        self._addresses: dict[_Key, _Address] = {}
 
     def find(self, request: Request, earlier: ModelCall | None = None) -> ModelCall | None:
         """Return the model call that *request* is; None: it is none.
@@ -146,40 +179,45 @@ class CallFinder:
         """
         if request.method != "POST":
             return None
-        path = request.url.path.rstrip("/")
-        wire = next((wire for end, wire in _PATHS.items() if path.endswith(end)), self._wire)
-        if wire is None:
-            return None
+        url = request.url
+        key = url.raw_host, url.port, url.raw_path
+        address = self._addresses.get(key) or self._address(key, str(url), url.path)
+        wire = address.provider.wire
         content = _content_of(request) or (b"" if earlier is None else earlier.content)
-        is_known = path.endswith(tuple(_PATHS))
-        if not is_known and not (_MODEL in content and _INPUTS[wire] in content):
+        has_model = _MODEL in content
+        if not (address.is_known or (self._wire and has_model and _INPUTS[wire] in content)):
             return None
-        url = str(request.url)
         return ModelCall(
-            provider=self._provider_of(url, wire),
+            provider=address.provider,
             content=content,
-            is_certain=wire == "gemini" or _MODEL in content,
-            asks_stream=path.endswith(_STREAMING_PATH) or _ASKS_STREAM.search(content) is not None,
-            url=url,
+            is_certain=has_model or wire == "gemini",
+            asks_stream=address.streams or _asks_stream(content),
+            url=address.url,
         )
+
+    def _address(self, key: _Key, url: str, path: str) -> _Address:
+        """Return what is known of the address *url*, and remember it."""
+        path = path.rstrip("/")
+        wire = next((wire for end, wire in _PATHS.items() if path.endswith(end)), None)
+        provider = self._provider_of(url, wire or self._wire or "openai-chat")
+        found = _Address(url, provider, wire is not None, path.endswith(_STREAMING_PATH))
+        if len(self._addresses) < _MOST_ADDRESSES:
+            self._addresses[key] = found
+        return found
 
     def _provider_of(self, url: str, wire: Wire) -> Provider:
         """Return the known provider at *url*, or one of its host."""
         base = url.partition("?")[0].rpartition("/")[0]
-        found = self._found.get((base, wire))
-        if found is None:
-            origin = _origin_of(url)
-            known = [p for p in self._by_wire.get(wire, ()) if _origin_of(p.base_url) == origin]
-            unknown = Provider(origin.rpartition("/")[2], wire, base, None)
-            # An SDK may put a part of the path after the base URL that others have in it.
-            found = max(known, key=lambda p: len(commonpath((p.base_url, url))), default=unknown)
-            if len(self._found) < _MOST_BASES:
-                self._found[base, wire] = found
-        return found
+        origin = _origin_of(url)
+        known = [p for p in self._by_wire.get(wire, ()) if _origin_of(p.base_url) == origin]
+        unknown = Provider(origin.rpartition("/")[2], wire, base, None)
+        # An SDK may put a part of the path after the base URL that others have in it.
+        return max(known, key=lambda p: len(commonpath((p.base_url, url))), default=unknown)
 
 
-_MOST_BASES = 256
-"""Addresses that are remembered with their provider."""
+def _asks_stream(content: bytes) -> bool:
+    at = content.rfind(_STREAM)
+    return at >= 0 and _TRUE.match(content, at + len(_STREAM)) is not None
 
 
 def _origin_of(url: str) -> str:

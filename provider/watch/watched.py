@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from asyncio import _get_running_loop
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -17,7 +19,7 @@ from ..log import logger
 from ..wire_name import WIRES
 from .body import AsyncBody, SyncBody
 from .model_call import CallFinder, ModelCall, Request
-from .watched_answer import WatchedAnswer
+from .watched_answer import BodyForm, WatchedAnswer
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -174,7 +176,7 @@ class _Watch:
         if response.is_stream_consumed:  # by a test's transport
             self._judge(response, call)
             return
-        answer = WatchedAnswer(call, request.headers, response.status_code, response.headers)
+        answer = WatchedAnswer(call, _form_of(response))
         if answer.is_settled:
             return
         seconds = max(call.patience - (now - call.sent_at), 0.001)
@@ -190,15 +192,14 @@ class _Watch:
         """
         timeouts = request.extensions.get("timeout")
         if isinstance(timeouts, dict):
-            longest = max(call.patience, call.provider.timeouts.gap)
-            limit = None if self._is_async else longest
-            timeouts["read"] = _shorter(call.read_timeout, limit)
+            own, longest = call.read_timeout, max(call.patience, call.provider.timeouts.gap)
+            if self._is_async and (own is None or own >= longest):
+                timeouts["read"] = None  # which costs less than a limit that nothing reaches
+            else:
+                timeouts["read"] = _shorter(own, longest)
 
     def _judge(self, response: Response, call: ModelCall) -> None:
-        headers = {
-            name: value for name, value in response.headers.items() if name != "content-encoding"
-        }
-        answer = WatchedAnswer(call, response.request.headers, response.status_code, headers)
+        answer = WatchedAnswer(call, replace(_form_of(response), coding=""))
         try:
             answer.take(response.content)
             answer.end()
@@ -213,6 +214,17 @@ class _Watch:
                 "a request that failed was sent again within one attempt: set the retries of the "
                 "SDK to 0, such as `max_retries=0`, because sidestep retries"
             )
+
+
+def _form_of(response: Response) -> BodyForm:
+    """Return the form of the body of *response*; its headers are asked a lot faster at once."""
+    found = {b"content-type": "", b"content-encoding": ""}
+    for name, value in response.headers.raw:
+        if name.lower() in found:
+            found[name.lower()] = value.decode("latin-1")
+    return BodyForm(
+        response.status_code, response.headers, response.request.headers, *found.values()
+    )
 
 
 def _note_failure(call: ModelCall) -> None:
@@ -241,14 +253,20 @@ class _Hook:
         self._watch = watch
 
 
+def _now() -> float:
+    """Return the time of the running event loop, in seconds."""
+    loop = _get_running_loop()
+    return anyio.current_time() if loop is None else loop.time()
+
+
 class _AsyncRequest(_Hook):
     async def __call__(self, request: Request) -> None:
-        self._watch.asks(request, anyio.current_time())
+        self._watch.asks(request, _now())
 
 
 class _AsyncResponse(_Hook):
     async def __call__(self, response: Response) -> None:
-        self._watch.answers(response, anyio.current_time())
+        self._watch.answers(response, _now())
 
 
 class _SyncRequest(_Hook):

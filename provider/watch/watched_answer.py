@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..client.attempt_errors import AttemptErrors
 from ..client.decompression import decompressor_of
 from ..client.error_response import failure_of_response
 from ..client.response_body import is_event
+from ..delta import TextDelta
 from ..error import ProviderError
 from ..failure import Failure, FailureKind, Stage
 from ..recording.recorded_answer import wire_of
@@ -17,8 +19,9 @@ from ..wire.reading import Reading
 from ..wire.stop_word import is_proper_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from ..delta import Delta
     from .model_call import ModelCall
 
 _JSON = (b"{", b"[")
@@ -30,6 +33,26 @@ _BLAMELESS = frozenset({FailureKind.CONTENT_FILTER, FailureKind.REFUSAL})
 """Ends of an answer that the agent sees itself, and that are no fault of a route."""
 _KEYS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 
+_STARTS = (b"data: ", b"event: ")
+_BACKSLASH = ord("\\")
+
+
+@dataclass(frozen=True, slots=True)
+class BodyForm:
+    """What is known of an answer before its body.
+
+    Args:
+        asked: The headers of its request.
+        kind: Its content type; empty: it has none.
+        coding: How it is compressed; empty: it is not.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    asked: Mapping[str, str]
+    kind: str = ""
+    coding: str = ""
+
 
 class WatchedAnswer:
     """Judges the answer to *call*.
@@ -40,26 +63,22 @@ class WatchedAnswer:
         has_output: True once any output has arrived.
     """
 
-    def __init__(
-        self, call: ModelCall, asked: Mapping[str, str], status: int, headers: Mapping[str, str]
-    ) -> None:
-        """Begin with the *asked* headers of the request, and the status and headers that came."""
+    def __init__(self, call: ModelCall, form: BodyForm) -> None:
         self.is_settled = False
         self.is_whole = False
         self.has_output = False
         self.call = call
-        self._status = status
-        self._headers = headers
-        self._errors = AttemptErrors(None, _secret_in(asked))
-        self._errors.headers = headers
-        self._decompress = decompressor_of(headers.get("content-encoding", ""))
+        self._form = form
+        self._decompress = decompressor_of(form.coding) if form.coding else None
+        # The bytes before and after the text of the last event, if the next may differ only there.
+        self._head = self._tail = b""
+        self._head_size = self._tail_size = 0
         self._held = bytearray()  # until the form is known, and the whole of one that is JSON
         self._is_json = False
         self._reading: Reading | None = None
-        kind = headers.get("content-type", "")
-        if "eventstream" in kind:  # the frames of Bedrock
+        if "eventstream" in form.kind:  # the frames of Bedrock
             self.is_settled = True
-        elif call.is_certain and "event-stream" in kind:
+        elif call.is_certain and "event-stream" in form.kind:
             self._reading = Reading(call.provider)
 
     def take(self, block: bytes) -> bool:
@@ -69,6 +88,8 @@ class WatchedAnswer:
             ProviderError: The answer ends in it, and failed.
         """
         if self._decompress is None:
+            if self._head and block.startswith(self._head) and self._differs_in_text(block):
+                return True
             return self._take(block)
         has_output = False
         for piece in self._pieces(block):
@@ -98,7 +119,35 @@ class WatchedAnswer:
         """Return the error to raise for *failure*."""
         reading = self._reading
         request_id = None if reading is None else reading.decoder.request_id
-        return self._errors.error(failure, request_id=request_id)
+        errors = AttemptErrors(None, _secret_in(self._form.asked))
+        errors.headers = self._form.headers
+        return errors.error(failure, request_id=request_id)
+
+    def _differs_in_text(self, block: bytes) -> bool:
+        """True if *block*, which begins as the last one did, differs from it only in its text.
+
+        It need not be decoded then: an answer with text in it is not judged by more text.
+        """
+        end = len(block) - self._tail_size
+        return (
+            block.endswith(self._tail)
+            and block.find(b'"', self._head_size) == end > self._head_size
+            and block[end - 1] != _BACKSLASH
+        )
+
+    def _learn(self, block: bytes, deltas: Sequence[Delta]) -> None:
+        """Note how *block* begins and ends, if it is one event with nothing but text."""
+        self._head = b""
+        if len(deltas) != 1 or not block.endswith(b"\n\n") or block.count(b"\n\n") != 1:
+            return
+        delta = deltas[0]
+        if not isinstance(delta, TextDelta) or not block.startswith(_STARTS):
+            return
+        text = b'"%s"' % delta.text.encode("utf-8", "replace")
+        if block.count(text) == 1 and b"\\" not in text:
+            head, _, tail = block.partition(text)
+            self._head, self._tail = head + b'"', b'"' + tail
+            self._head_size, self._tail_size = len(self._head), len(self._tail)
 
     def _pieces(self, block: bytes) -> Iterator[bytes]:
         """Yield *block* decompressed; what cannot be read here is left to the agent's library."""
@@ -123,6 +172,7 @@ class WatchedAnswer:
             self._judge(reading.failed, reading)
         elif reading.failed is not None:
             self._judge(reading.failed, reading)
+        self._learn(block, deltas)
         if not deltas and decoder.silent_output == silent_output:
             return False
         self.has_output = True
@@ -145,7 +195,7 @@ class WatchedAnswer:
 
     def _is_stream(self, start: bytes) -> bool:
         """True if a body that begins with *start* has to be read event by event."""
-        kind, call = self._headers.get("content-type", ""), self.call
+        kind, call = self._form.kind, self.call
         if is_event(start) or "event-stream" in kind:
             return True
         if "json" in kind:
@@ -156,7 +206,8 @@ class WatchedAnswer:
         """Judge a body that was not streamed: JSON, or what came in its place."""
         body, call = bytes(self._held), self.call
         if call.asks_stream and body.lstrip().startswith(b"{"):
-            failed = failure_of_response(self._status, self._headers, body, provider=call.provider)
+            form = self._form
+            failed = failure_of_response(form.status, form.headers, body, provider=call.provider)
             self._judge(failed, None)
             return
         reading = Reading(call.provider)

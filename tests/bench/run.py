@@ -15,7 +15,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.measure import Row, describe, table
 
-NAMES = ("engine", "healthy", "swap", "decode", "bound", "encode", "call", "session", "imports")
+NAMES = (
+    "engine", "healthy", "swap", "decode", "bound", "encode", "call", "watch", "session", "imports",
+)  # fmt: skip
 
 
 def result(name: str, *, rounds: int | None) -> dict[str, Any]:

@@ -6,19 +6,24 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
+import httpx2
 import pytest
 
+import sidestep
 from sidestep import Client, FailureKind, Route
 from sidestep.provider.conversation import Conversation, Message, Text
 from sidestep.provider.recording.recorded_answer import Recorded, read
 from sidestep.provider.wire.reading import Reading
 
+from ..provider.watch.answered import JSON, LIBRARIES, Answered
 from .call import package
 from .honest import (
     CALL,
     CHECKS,
     CUSTOM,
+    PATHS,
     PROVIDERS,
+    STREAM_PATHS,
     Honest,
     chat,
     claude,
@@ -30,6 +35,7 @@ from .honest import (
 K = FailureKind
 HELLO = Conversation([Message("user", [Text("Hello")])])
 EVENTS = {"content-type": "text/event-stream"}
+RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "a"}
 STREAMED = [each for each in honest() if each.events]
 WHOLE = [each for each in honest() if each.whole is not None]
 
@@ -78,6 +84,62 @@ async def test_our_client_takes_a_stream_for_no_failure(answer: Honest) -> None:
         async with client.stream(Route(f"{answer.provider.name}/m"), HELLO) as reply:
             async for _ in reply:
                 pass
+
+
+BASES = {
+    "anthropic": "https://api.anthropic.com",
+    "openai-chat": "https://api.openai.com",
+    "openai-responses": "https://api.openai.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+BLAMELESS = [
+    chat("a filter", {"content": "x"}, finish="content_filter"),
+    chat("a refusal", {"content": None, "refusal": "I cannot"}),
+    chat("nothing after results", {"content": ""}, messages=[{"role": "tool", "content": "a"}]),
+    chat("nothing before a word", {"content": ""}, stop="END"),
+    claude("a refusal", stop="refusal"),
+    claude("nothing after results", messages=[{"role": "user", "content": [RESULT]}]),
+    responses("nothing after results", input=[{"type": "function_call_output", "output": "a"}]),
+    responses("stopped in the background", status="cancelled", background=True),
+    gemini("a filter", [{"text": "x"}], finish="SAFETY"),
+    gemini("nothing after results", [], contents=[{"parts": [{"functionResponse": {}}]}]),
+]
+"""What our own client calls failures, but an agent sees the end of itself, or asked for it."""
+
+
+def asked(answer: Honest, *, is_stream: bool) -> tuple[str, dict[str, Any]]:
+    paths = STREAM_PATHS if is_stream else PATHS
+    body = {"model": "m", "messages": [], **answer.asked, **({"stream": True} if is_stream else {})}
+    return BASES[answer.wire] + paths[answer.wire], body
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("library", LIBRARIES.values(), ids=list(LIBRARIES))
+@named([*STREAMED, *BLAMELESS])
+async def test_a_watched_client_passes_a_stream_untouched(answer: Honest, library: Any) -> None:
+    url, body = asked(answer, is_stream=True)
+    answered = Answered([*answer.blocks])
+    async with (
+        sidestep.watched(answered.client(library)) as http,
+        http.stream("POST", url, json=body) as response,
+    ):
+        assert [block async for block in response.aiter_raw()] == answer.blocks
+    with (
+        sidestep.watched(answered.blocking_client(library)) as http,
+        http.stream("POST", url, json=body) as response,
+    ):
+        assert list(response.iter_raw()) == answer.blocks
+
+
+@pytest.mark.asyncio
+@named([*WHOLE, *BLAMELESS])
+async def test_a_watched_client_passes_a_whole_answer_untouched(answer: Honest) -> None:
+    url, body = asked(answer, is_stream=False)
+    answered = Answered([answer.body[:50], answer.body[50:]], headers=JSON)
+    async with sidestep.watched(answered.client(httpx2)) as http:
+        assert (await http.post(url, json=body)).content == answer.body
+    with sidestep.watched(answered.blocking_client(httpx)) as http:
+        assert http.post(url, json=body).content == answer.body
 
 
 HALF = {**CALL, "function": {"name": "ls", "arguments": '{"pa'}}
