@@ -148,8 +148,11 @@ def is_overflow(message: str) -> bool:
     text = _unquoted(message[:_READ])
     if in_chinese(text):
         return is_overflow_in_chinese(text)
+    head = text.strip().partition(":")[0]
+    if " " not in head and is_overflow_code(head) and not _NOT_LENGTH.search(text):
+        return True  # the message is a code, or begins with one
     if " " not in text.strip():
-        return is_overflow_code(text)
+        return False
     if _NOT_LENGTH.search(text) or _OF_ANSWER.match(text) or _PART_EXCEEDS.search(text):
         return False
     if _OF_A_PART.search(text) and not _COUNTED.search(text):
