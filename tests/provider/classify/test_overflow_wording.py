@@ -78,6 +78,8 @@ TOO_LONG = [
     "Prompt tokens (9000) exceeds context size (8192)",
     "Too many messages: maximum 2048, received 3000",
     "context_length_exceeded",
+    "ContextWindowExceeded: 140000 > 131072",
+    "context_window_exceeded: shorten it",
     "prompt_too_long",
     "Prompt超长",
     "输入内容过长, 超过模型最大上下文长度",
@@ -198,6 +200,7 @@ SOMETHING_ELSE = [
         "Requested 9000 output tokens, more than 8192 tokens",
         id="likewise, again",
     ),
+    pytest.param("context_exceeded: rate limit of a minute", id="a code before a rate limit"),
     pytest.param(
         "invalid_api_key",
         id="a code",
