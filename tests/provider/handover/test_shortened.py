@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import Message, Route, Text, ToolCall
-from sidestep.provider.conversation import Conversation, Image, ToolSpec
+from sidestep.provider.conversation import Conversation, Image, Part, ToolSpec
 from sidestep.provider.cure import Change, Cure
 from sidestep.provider.handover.cured_target import cured
 from sidestep.provider.handover.handover import hand_over
@@ -94,3 +94,30 @@ def test_a_description_that_is_too_long_is_shortened() -> None:
     made = hand_over(talk, cured(target("somewhere/some-model"), [cure]))
 
     assert [len(tool.description) for tool in made.tools] == [100, 1]
+
+
+@pytest.mark.parametrize(
+    ("detail", "shortened"),
+    [
+        ("arguments 1000", {"arguments"}),
+        ("output 1000", {"output"}),
+        ("1000", {"arguments", "output", "text"}),
+    ],
+)
+def test_a_limit_of_one_kind_of_field_leaves_the_others_as_they_are(
+    detail: str, shortened: set[str]
+) -> None:
+    call = ToolCall("c", "f", {"a": LONG}, output=LONG)
+    parts: list[Part] = [Text(LONG), call]
+    talk = Conversation(
+        [Message("assistant", parts, Route("x/y")), Message("user", [Text("Go on.")])]
+    )
+    cure = Cure(Change.SHORTEN, detail)
+
+    made = hand_over(talk, cured(target("somewhere/some-model"), [cure])).messages[0].parts
+
+    text, kept = made
+    assert isinstance(text, Text)
+    assert isinstance(kept, ToolCall)
+    fields = {"text": text.text, "arguments": str(kept.input), "output": str(kept.output)}
+    assert {name for name, value in fields.items() if "left out here" in value} == shortened
