@@ -19,19 +19,25 @@ from sidestep import (
     Client,
     ConfigError,
     ContextOverflow,
+    Conversation,
     Event,
     Failure,
     FallbackExhausted,
     MemoryStore,
     Message,
+    Provider,
     Route,
     Session,
+    Settings,
     Sidestep,
     StepFailed,
     Swapped,
+    Text,
     TextDelta,
     Tool,
+    ToolSpec,
     TurnEnded,
+    Usage,
     Waiting,
 )
 from sidestep.__main__ import main as command
@@ -121,6 +127,20 @@ async def over_a_session(middleware: Sidestep) -> Route:
         assert all(isinstance(message, Message) for message in messages)
     print(ended.text, f"after {len(session.cost.attempts)} attempts")
     return ended.route
+
+
+async def over_a_request(client: Client, provider: Provider) -> Usage:
+    """Make one request, without a session."""
+    conversation = Conversation(
+        [Message("user", [Text("Why does test_parser fail?")])],
+        tools=[ToolSpec("look_up", "Look a name up.")],
+        settings=Settings(max_output_tokens=4_000, reasoning="low"),
+    )
+    assert_type(provider.context_window, int | None)
+    async with client.stream(Route(f"{provider.name}/claude-sonnet-5"), conversation) as reply:
+        async for _ in reply:
+            pass
+    return assert_type(reply.usage, Usage)
 
 
 async def main() -> str:
