@@ -14,6 +14,7 @@ from ..error import (
     StepFailed,
     StreamInterrupted,
 )
+from .transcript import is_answer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -141,14 +142,14 @@ class Remedies:
 def filtered_messages(messages: Sequence[Message]) -> list[str]:
     """Return the names of the messages that were new when a content filter refused a request.
 
-    An empty answer stands for a step that failed; the last message is the one that failed now.
+    The last message is of the step that failed now.
     """
     new: list[str] = []
     found: list[str] = []
     for message in messages[:-1]:
         if message.role == "user":
             new.append(message_digest(message))
-        elif message.role == "assistant" and message.parts:
+        elif is_answer(message):
             new = [message_digest(message)] if message.has_calls else []
         elif message.attempts and message.attempts[-1].kind == FailureKind.CONTENT_FILTER:
             found += new

@@ -144,7 +144,7 @@ class Transcript:
 
         def take(keys: list[int]) -> None:
             self._replaced_tools = self._tools_run()
-            self._replaced_answers |= {m.requested: m.route for m in self.messages if _is_answer(m)}
+            self._replaced_answers |= {m.requested: m.route for m in self.messages if is_answer(m)}
             self._keys, self.messages = keys, list(messages)
             self._unstored.clear()
             self.replacements += 1
@@ -215,7 +215,7 @@ class Transcript:
         answers = (
             message.route
             for message in reversed(self.messages)
-            if message.requested == requested and _is_answer(message)
+            if message.requested == requested and is_answer(message)
         )
         return MoveHistory(
             holds_calls=self._holds_calls,
@@ -253,13 +253,13 @@ def _closed(call: ToolCall, output: str | None) -> ToolCall:
     return replace(call, state="interrupted", output=result, is_error=True)
 
 
-def _is_answer(message: Message) -> bool:
+def is_answer(message: Message) -> bool:
     """True if a route answered with *message*, also with nothing; False: its step failed.
 
     An answer that broke off after a tool had run counts, because it put its calls there.
     """
     has_answered = bool(message.attempts) and message.attempts[-1].kind is None
-    return message.route is not None and (bool(message.parts) or has_answered)
+    return message.role == "assistant" and (bool(message.parts) or has_answered)
 
 
 def _names_since_the_user(messages: Sequence[Message]) -> list[str]:

@@ -8,11 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
-from sidestep import Image, ProviderError
-from sidestep.provider.conversation import Message, Text
+from sidestep import Image, ProviderError, Route
+from sidestep.provider.conversation import AttemptRecord, Message, Text, ToolCall
+from sidestep.provider.handover.plain_text import message_digest
+from sidestep.session.turn.refused import filtered_messages
 
 from .test_no_session_is_stuck import POISONED, history, session_before
 
+ROUTE = Route("house/a-model")
 UNKNOWN = "The request could not be understood."
 
 
@@ -169,3 +172,18 @@ async def test_a_filter_that_refuses_what_is_new_ends_the_turn() -> None:
 
     assert (await session.turn("Say hello.")).text == "Done."
     assert len(made) <= 9
+
+
+def test_what_was_answered_with_nothing_was_not_refused() -> None:
+    def answered(*parts: Any, kind: str | None = None) -> Message:
+        record = AttemptRecord(route=ROUTE, number=1, kind=kind)
+        return Message("assistant", [*parts], ROUTE, ROUTE, attempts=(record,))
+
+    first, second = Message("user", [Text("One.")]), Message("user", [Text("Two.")])
+    called = answered(ToolCall("1", "look", {}, "completed", "seen"))
+    refused = answered(kind="content_filter")
+    last = answered(kind="content_filter")
+
+    names = filtered_messages([first, called, answered(), second, refused, last])
+
+    assert names == [message_digest(second)]
