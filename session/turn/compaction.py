@@ -39,7 +39,7 @@ class Summary:
     stay lose their reasoning, because its signatures do not hold without the older steps.
 
     Args:
-        keep: How many of the last steps stay.
+        keep: How many of the last steps stay; fewer, if so many do not have the room.
         route: The route that summarises; None: the route of the session.
     """
 

@@ -101,13 +101,16 @@ class Transcript:
 
         def put(_: None) -> None:
             message.parts[index] = call
-            self._unstored.get(key, {}).pop(index, None)
+            results = self._unstored.pop(key, {})
+            results.pop(index, None)
+            if results:
+                self._unstored[key] = results
 
         try:
             await self._write(lambda: self.store.save_part(key, index, call), put)
         except StoreError:
             if call.state not in _OPEN:
-                self._unstored.setdefault(key, {})[index] = call
+                self._unstored.setdefault(key, {}).setdefault(index, call)
             raise
 
     async def change(self, message: Message, edit: Callable[[Message], Message]) -> None:
