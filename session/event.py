@@ -259,6 +259,7 @@ __all__ = [
     "ToolRunStarted",
     "TurnEnded",
     "Waiting",
+    "log_listener_error",
     "notify",
 ]
 
@@ -270,4 +271,9 @@ def notify(listener: Callable[[Event], object], event: Event) -> None:
         if returned is not None:
             refuse_awaitable("on_event", returned)
     except Exception:  # noqa: BLE001 - it is logged
-        log_callback_error(f"`on_event` raised on {type(event).__name__}")
+        log_listener_error(event)
+
+
+def log_listener_error(event: Event) -> None:
+    """Log what a listener has just raised on *event*."""
+    log_callback_error(f"`on_event` raised on {type(event).__name__}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from .attempt import Attempt
     from .step import Step
 
@@ -24,9 +26,26 @@ class AttemptLoop:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Attempt:
-        return await self._step.__anext__()
+    def __anext__(self) -> Awaitable[Attempt]:
+        return self._step.next_attempt(self)
 
     def __del__(self) -> None:
         if self._step.following is not None:  # nobody has taken the next attempt
-            self._step.leave()
+            leave(self._step)
+
+
+def leave(step: Step) -> None:
+    """End *step* if it has begun and has not ended, because its loop was left."""
+    if step.has_begun and not step.is_over:
+        left = GeneratorExit("the loop over the attempts was left")
+        end_open_attempt(step, left)
+        step.end(left)
+
+
+def end_open_attempt(step: Step, error: BaseException) -> None:
+    """Record that *error* ends an attempt of *step* that is still open, and the step with it."""
+    if step.attempts and not step.attempts[-1].has_ended:
+        attempt = step.attempts[-1]
+        attempt.has_ended = True
+        attempt.seconds = step.clock.time() - attempt.started_at
+        step.abandoned(attempt, error, is_late=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ...provider.log import logger
+from ..callback import refuse_awaitable
 from ..event import (
     AttemptFailed,
     AttemptStarted,
@@ -18,15 +19,15 @@ from ..event import (
     StepStarted,
     Swapped,
     Waiting,
-    notify,
+    log_listener_error,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ...provider.failure import Failure
     from ...provider.route import Route
-    from ..event import EngineEvent, Listener
+    from ..event import EngineEvent, Event, Listener
     from .attempt import Attempt
     from .decision import Repair, Retry
     from .step import Step
@@ -51,7 +52,7 @@ class StepReporter:
 
     def __init__(self, number: int, *listeners: Listener | None) -> None:
         self._number = number
-        self._listeners: Sequence[Listener] = ()
+        self._listeners: Sequence[Callable[[Event], object]] = ()
         self.has_listeners = listeners != _NOBODY  # nearly every step of an agent's own loop
         if self.has_listeners:
             self._listeners = [listener for listener in listeners if listener is not None]
@@ -134,8 +135,11 @@ class StepReporter:
 
     def _emit(self, event: EngineEvent) -> None:
         for listener in self._listeners:
-            try:
-                notify(listener, event)
+            try:  # `notify`, without a call more for each event
+                if (returned := listener(event)) is not None:
+                    refuse_awaitable("on_event", returned)
+            except Exception:  # noqa: BLE001 - it is logged
+                log_listener_error(event)
             except BaseException as interrupt:  # noqa: BLE001 - `raise_interrupt` raises it
                 if self.interrupt is None:
                     self.interrupt = interrupt

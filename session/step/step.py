@@ -16,7 +16,7 @@ from ..event import Listener
 from ..plan.active_plan import ActivePlan
 from ..plan.plan import RouteOptions
 from .attempt import Attempt
-from .attempt_loop import AttemptLoop
+from .attempt_loop import AttemptLoop, end_open_attempt, leave
 from .broken_step import end_broken_step
 from .cooldown import Probe
 from .decision import Repair, Retry, Swap
@@ -51,11 +51,11 @@ class Step:
         following: What follows the attempt that failed; None: no attempt has failed.
         pin: Why the conversation may not move; None: it may.
         is_one_call: The step runs in `run`, so that nothing of the host's yields in an attempt.
+        has_begun: An attempt was asked for.
         is_over: The step has ended.
     """
 
     __slots__ = (
-        "_has_begun",
         "_history",
         "_options",
         "active",
@@ -65,6 +65,7 @@ class Step:
         "degraded",
         "engine",
         "following",
+        "has_begun",
         "hinted_waits",
         "hooks",
         "is_one_call",
@@ -113,7 +114,7 @@ class Step:
         self.pin: Pin | None = None
         self._history = history
         self._options = options
-        self._has_begun = False
+        self.has_begun = False
         self.is_one_call = self.is_over = False
 
     def __repr__(self) -> str:
@@ -134,13 +135,16 @@ class Step:
 
     async def aclose(self) -> None:
         """End the step if it has begun and has not ended, as after a loop that was left early."""
-        self.leave()
+        leave(self)
         self.reporter.raise_interrupt()
 
     def __del__(self) -> None:
-        # Without `is_over` it was never whole.
-        if not getattr(self, "is_over", True):
-            self.leave()
+        try:
+            is_over = self.is_over
+        except AttributeError:  # it was never whole
+            return
+        if not is_over:
+            leave(self)
 
     async def run(self, call: Callable[[Attempt], Awaitable[T]]) -> T:
         """Return what *call* returns for the attempt that succeeds.
@@ -159,16 +163,33 @@ class Step:
                 return await reply
         raise AssertionError("a step ends with an answer or an error")
 
-    async def __anext__(self) -> Attempt:
+    def __anext__(self) -> Awaitable[Attempt]:
+        return self.next_attempt()
+
+    async def next_attempt(self, _loop: AttemptLoop | None = None) -> Attempt:
+        """Return the next attempt.
+
+        Args:
+            _loop: What asks; it must not be dropped meanwhile.
+
+        Raises:
+            StopAsyncIteration: The step has ended.
+        """
         if self.is_over:
             raise StopAsyncIteration
         try:
-            attempt = await (
-                self._following_attempt() if self._has_begun else self._first_attempt()
-            )
-            self.reporter.raise_interrupt()
+            if self.has_begun:
+                attempt = await self._following_attempt()
+            else:
+                self.has_begun = True
+                self._find_start()
+                if self.walk.uncounted:
+                    await self._count_start()
+                attempt = self._first_attempt()
+            if self.reporter.interrupt is not None:
+                self.reporter.raise_interrupt()
         except BaseException as error:
-            self._end_open_attempt(error)
+            end_open_attempt(self, error)
             self.end(error)
             if not isinstance(error, StopAsyncIteration):
                 raise
@@ -176,11 +197,7 @@ class Step:
             raise RuntimeError("a hook of the step raised StopAsyncIteration") from error
         return attempt
 
-    async def _first_attempt(self) -> Attempt:
-        self._has_begun = True
-        self._find_start()
-        if self.walk.uncounted:
-            await self._count_start()
+    def _first_attempt(self) -> Attempt:
         self.reporter.step_started(self.requested, self.walk.route)
         self.walk.report_start(pinned=None if self.pin is None else self.pin.why)
         self._check_before_attempt()
@@ -265,7 +282,7 @@ class Step:
         attempt.probe = self.degraded.probe(attempt.route)
         self.reporter.attempt_started(attempt, is_probe=attempt.probe is not None)
         if self.reporter.interrupt is not None:
-            self._end_open_attempt(self.reporter.interrupt)
+            end_open_attempt(self, self.reporter.interrupt)
             self.reporter.raise_interrupt()
 
     def succeeded(self, attempt: Attempt) -> None:
@@ -274,7 +291,8 @@ class Step:
         is_forgotten = self.degraded.recover(attempt.route, since=attempt.since)
         self.end_probe(attempt, "healthy" if is_forgotten else "none")
         self.end(None)
-        self.reporter.raise_interrupt()
+        if self.reporter.interrupt is not None:
+            self.reporter.raise_interrupt()
 
     def abandoned(self, attempt: Attempt, exc: BaseException | None, *, is_late: bool) -> None:
         """Record that the caller ended *attempt*, which says nothing about the route."""
@@ -328,18 +346,3 @@ class Step:
         if self.attempts:
             self.end_probe(self.attempts[-1], "none")
         self.reporter.step_ended(self, None if error is None else describe(error))
-
-    def leave(self) -> None:
-        """End the step if it has begun and has not ended, because its loop was left."""
-        if self._has_begun and not self.is_over:
-            left = GeneratorExit("the loop over the attempts was left")
-            self._end_open_attempt(left)
-            self.end(left)
-
-    def _end_open_attempt(self, error: BaseException) -> None:
-        """Record that *error* ends an attempt that is still open, and the step with it."""
-        if self.attempts and not self.attempts[-1].has_ended:
-            attempt = self.attempts[-1]
-            attempt.has_ended = True
-            attempt.seconds = self.clock.time() - attempt.started_at
-            self.abandoned(attempt, error, is_late=False)
