@@ -89,6 +89,7 @@ def watched(
         ConfigError: *client* is closed, or is none of these; *wire* is none; or
             ``SIDESTEP_PROVIDERS`` has a wrong value.
     """
+    current_attempt.is_wanted = True
     library, is_async = _kind_of(client)
     if client.is_closed:
         raise ConfigError("the client is closed: pass one that can still send to `watched`")

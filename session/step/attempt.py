@@ -98,6 +98,7 @@ class Attempt:
         self.probe: Probe | None = None
         self.since = 0
         self._limit: CallLimit | None = None
+        self._outer: AttemptMark | None = None
 
     def __repr__(self) -> str:
         state = self.failure or ("ended" if self.has_ended else "running")
@@ -127,8 +128,9 @@ class Attempt:
         if self._owner.is_over:
             raise RuntimeError("the step of this attempt has ended: take a new step")
         self.has_started = True
-        self._outer = current_attempt.get()
-        current_attempt.set(AttemptMark())
+        if current_attempt.is_wanted:
+            self._outer = current_attempt.get()
+            current_attempt.set(AttemptMark())
         owner = self._owner
         self.started_at = owner.clock.time()
         owner.started(self)
@@ -142,7 +144,8 @@ class Attempt:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        current_attempt.set(self._outer)
+        if current_attempt.is_wanted:
+            current_attempt.set(self._outer)
         is_past_deadline = self._limit is not None and self._limit.end(exc)
         owner = self._owner
         if owner.is_over:  # it was left

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+import httpx
 import pytest
 import sniffio
 
@@ -21,7 +22,9 @@ from sidestep import (
     Route,
     Sidestep,
     StepEnded,
+    watched,
 )
+from sidestep.provider.current_attempt import current_attempt
 from sidestep.session.event import AttemptFailed, ProbeEnded, ProbeStarted
 
 from ...virtual import VirtualClock, pass_time, passing_backend
@@ -469,3 +472,18 @@ async def test_the_collector_may_end_a_step_while_the_health_map_is_in_use() -> 
 
     assert len(agent.ended()) == 1
     assert health.probe(A) is not None
+
+
+async def test_a_client_may_be_watched_from_within_an_attempt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(current_attempt, "is_wanted", False)
+    step = Agent().middleware.step(A)
+
+    async for attempt in step:
+        async with attempt, httpx.AsyncClient() as client:
+            watched(client)
+
+    assert step.route == A
+    assert current_attempt.is_wanted
+    assert current_attempt.get() is None
