@@ -23,14 +23,14 @@ class BackgroundTask:
     """Runs *work* at once, until it ends or `aclose` is called, by whichever task.
 
     Attributes:
+        end: Set once the work has ended.
         error: What the work raised, because nobody waits for the task; None: nothing.
-        has_ended: True once the work has ended.
     """
 
     def __init__(self, work: Callable[[], Awaitable[object]]) -> None:
         self._work = work
         self._scope = anyio.CancelScope()
-        self._end = anyio.Event()
+        self.end = anyio.Event()
         self._task: Task[None] | None = None  # of asyncio, which refers to its tasks weakly
         self.error: BaseException | None = None
         if sniffio.current_async_library() == "trio":
@@ -45,7 +45,7 @@ class BackgroundTask:
     @property
     def has_ended(self) -> bool:
         """True once the work has ended."""
-        return self._end.is_set()
+        return self.end.is_set()
 
     async def _run(self) -> None:
         try:
@@ -56,7 +56,7 @@ class BackgroundTask:
         except BaseException as error:  # noqa: BLE001 - for whoever reads `error`
             self.error = error
         finally:
-            self._end.set()
+            self.end.set()
 
     async def aclose(self, *, seconds: float = math.inf) -> None:
         """Cancel the work, and return when it has ended, whoever is cancelled meanwhile.
@@ -74,4 +74,4 @@ class BackgroundTask:
         """Wait until the work has ended, at most *seconds*, whoever is cancelled meanwhile."""
         if not self.has_ended:
             with anyio.move_on_after(seconds, shield=True):
-                await run_to_end(self._end.wait, seconds=min(seconds, _LONGEST_END))
+                await run_to_end(self.end.wait, seconds=min(seconds, _LONGEST_END))

@@ -6,11 +6,13 @@ import time
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
 import anyio
 
+from ..background_task import BackgroundTask
 from ..route import Route
 from .connection import Connection, PlannedReply
 from .endpoint import KNOWN, SERVED, Endpoint, path_of, place_of
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable
     from types import TracebackType
-
-    from anyio.abc import TaskGroup
 
     from ..wire_name import Wire
     from .connection import HttpRequest
@@ -81,7 +81,8 @@ class Stub:
         self._refusing: dict[str, int] = {}
         self._arrival = anyio.Event()
         self._cleanup = ExitStack()
-        self._tasks: TaskGroup | None = None
+        # It belongs to no task of the host's, because a fixture may end in another than it began.
+        self._listening: BackgroundTask | None = None
 
     async def __aenter__(self) -> Self:
         try:
@@ -94,9 +95,7 @@ class Stub:
             self._cleanup.close()
             raise
         self._started_at = self._timer()
-        self._tasks = anyio.create_task_group()
-        await self._tasks.__aenter__()
-        self._tasks.start_soon(self._listen, listener, self._tasks)
+        self._listening = BackgroundTask(partial(self._listen, listener))
         return self
 
     async def __aexit__(
@@ -105,14 +104,19 @@ class Stub:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        tasks, self._tasks = self._tasks, None
+        listening, self._listening = self._listening, None
         try:
-            if tasks is not None:
-                tasks.cancel_scope.cancel()
-                # Passed on, the error would be wrapped in a group, although no task raised it.
-                await tasks.__aexit__(None, None, None)
+            if listening is not None:
+                await listening.aclose()
         finally:
             self._cleanup.close()
+        if error is None and listening is not None and listening.error is not None:
+            raise listening.error
+
+    async def stopped(self) -> None:
+        """Wait until it listens no more, which only an error of its own makes it do."""
+        if self._listening is not None:
+            await self._listening.end.wait()
 
     @property
     def port(self) -> int:
@@ -153,10 +157,11 @@ class Stub:
         self._cleanup.callback(sock.close)
         return sock
 
-    async def _listen(self, listener: socket.socket, tasks: TaskGroup) -> None:
-        while True:
-            connection = Connection(Socket(await accept(listener)), self._answer)
-            tasks.start_soon(connection.serve)
+    async def _listen(self, listener: socket.socket) -> None:
+        async with anyio.create_task_group() as tasks:
+            while True:
+                connection = Connection(Socket(await accept(listener)), self._answer)
+                tasks.start_soon(connection.serve)
 
     def _url(self, port: int) -> str:
         return f"http://{url_host(self._address)}:{port}"

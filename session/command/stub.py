@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
 
-import anyio
 import click
 
 from ...provider.catalog.catalog import VARIABLE
@@ -62,7 +61,7 @@ async def _serve(make: Callable[[], Stub], drill: Drill | None, *, is_json: bool
             )
             for line in _shell_lines(server, drill):
                 click.echo(line, err=True)
-        await anyio.sleep_forever()
+        await server.stopped()
 
 
 def _shell_lines(server: Stub, drill: Drill | None) -> Iterator[str]:

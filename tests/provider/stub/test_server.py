@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 import httpx
 import pytest
 
@@ -341,3 +342,41 @@ async def test_a_scenario_for_any_route_lists_every_provider_beside_those_that_i
     answers = {"acme/m": {"text": "a"}, "*": {"text": "b"}}
     async with Stub(Scenario.parse({"answers": answers})) as stub:
         assert {"acme", *catalog()} == stub.providers().keys()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_a_fixture_may_end_it_in_another_task_than_began_it() -> None:
+    """Fixtures of pytest-asyncio begin and end in tasks of their own."""
+    stub = Stub(Scenario.parse({"answers": {ANTHROPIC: {"text": "hi"}}}))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(stub.__aenter__)
+    with anyio.CancelScope() as scope:
+        answered = await ask(stub, ANTHROPIC)
+        scope.cancel()
+        await anyio.lowlevel.checkpoint()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(stub.__aexit__, None, None, None)
+
+    assert answered.status_code == 200
+    assert scope.cancelled_caught
+    with pytest.raises(httpx.ConnectError):
+        await ask(stub, ANTHROPIC)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+async def test_an_error_of_its_own_ends_it_and_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(_: object) -> None:
+        raise ZeroDivisionError
+
+    async def serve() -> None:
+        async with Stub() as stub:
+            await stub.stopped()
+
+    monkeypatch.setattr("sidestep.provider.stub.server.accept", fail)
+
+    with anyio.fail_after(60), pytest.raises(ExceptionGroup) as caught:
+        await serve()
+    assert isinstance(caught.value.exceptions[0], ZeroDivisionError)
