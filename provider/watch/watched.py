@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ..wire_name import Wire
 
 _LIBRARIES = ("httpx", "httpx2")
+_READABLE = "gzip, deflate"
+"""The compressions that are read here; an answer in another one would not be judged."""
 _NOTE = "sidestep"
 """The extension of a request that holds its `ModelCall`."""
 
@@ -38,6 +40,10 @@ class HookedClient(Protocol):
     @property
     def is_closed(self) -> bool:
         """True once nothing can be sent with it."""
+
+    @property
+    def headers(self) -> Any:
+        """What it adds to every request."""
 
     @property
     def event_hooks(self) -> dict[str, list[Callable[..., Any]]]:
@@ -96,7 +102,8 @@ def watched(
     if wire is not None and wire not in WIRES:
         raise ConfigError(f"wire={wire!r} is no wire: take one of {', '.join(WIRES)}")
     known = catalog(providers_from_env()) if providers is None else providers
-    watch = _Watch(CallFinder(known, wire), library, is_async=is_async)
+    codings = client.headers.get("accept-encoding", "")
+    watch = _Watch(CallFinder(known, wire), library, is_async=is_async, codings=codings)
     hooks = client.event_hooks
     others = {
         name: [hook for hook in hooks.get(name, ()) if not isinstance(hook, _Hook)]
@@ -134,10 +141,13 @@ def _kind_of(client: object) -> tuple[ModuleType, bool]:
 class _Watch:
     """What the hooks of one client share."""
 
-    def __init__(self, finder: CallFinder, library: ModuleType, *, is_async: bool) -> None:
+    def __init__(
+        self, finder: CallFinder, library: ModuleType, *, is_async: bool, codings: str
+    ) -> None:
         self._finder = finder
         self._library = library
         self._is_async = is_async
+        self._asks_odd_codings = "br" in codings or "zstd" in codings
         self._has_warned = False
 
     def asks(self, request: Request, now: float) -> None:
@@ -147,6 +157,8 @@ class _Watch:
         call = self._finder.find(request, earlier)
         if call is None:
             return
+        if self._asks_odd_codings:
+            request.headers["accept-encoding"] = _READABLE
         request.extensions[_NOTE] = call
         call.sent_at = now
         timeouts = request.extensions.get("timeout")
@@ -170,34 +182,35 @@ class _Watch:
         call = request.extensions.get(_NOTE)
         if not isinstance(call, ModelCall):
             return
+        timeouts = request.extensions.get("timeout")
+        if isinstance(timeouts, dict):
+            timeouts["read"] = call.read_timeout
         if not 200 <= response.status_code < 300:
             _note_failure(call)
             return
-        self._set_timeout(request, call)
         if response.is_stream_consumed:  # by a test's transport
             self._judge(response, call)
             return
         answer = WatchedAnswer(call, _form_of(response))
         if answer.is_settled:
             return
+        if isinstance(timeouts, dict):
+            timeouts["read"] = self._read_timeout(call)
         seconds = max(call.patience - (now - call.sent_at), 0.001)
         response.stream = _body_class(self._library, self._is_async)(
             answer, lambda: _note_failure(call), response.stream, seconds
         )
 
-    def _set_timeout(self, request: Request, call: ModelCall) -> None:
-        """Set how long the transport may wait for each block.
+    def _read_timeout(self, call: ModelCall) -> float | None:
+        """Return how long the transport may wait for each block.
 
         A synchronous client has nothing else that ends a read. httpcore takes this time once for a
         body, so that it is the longer of the two that the provider has.
         """
-        timeouts = request.extensions.get("timeout")
-        if isinstance(timeouts, dict):
-            own, longest = call.read_timeout, max(call.patience, call.provider.timeouts.gap)
-            if self._is_async and (own is None or own >= longest):
-                timeouts["read"] = None  # which costs less than a limit that nothing reaches
-            else:
-                timeouts["read"] = _shorter(own, longest)
+        own, longest = call.read_timeout, max(call.patience, call.provider.timeouts.gap)
+        if self._is_async and (own is None or own >= longest):
+            return None  # which costs less than a limit that nothing reaches
+        return _shorter(own, longest)
 
     def _judge(self, response: Response, call: ModelCall) -> None:
         answer = WatchedAnswer(call, replace(_form_of(response), coding=""))

@@ -81,6 +81,19 @@ class BaseDecoder:
                 value, error, provider=self._provider, wire=self.wire
             ) from error
 
+    def take(self, value: Any) -> Sequence[Delta]:
+        """Return the deltas of *value*, an event that was read already.
+
+        Raises:
+            ProviderError: The event is an error, or cannot be read.
+        """
+        try:
+            return self._event(value, b"", b"")
+        except (AttributeError, KeyError, TypeError, IndexError) as error:
+            raise stream_error.unexpected_shape(
+                value, error, provider=self._provider, wire=self.wire
+            ) from error
+
     def _event(self, value: Any, name: bytes, data: bytes) -> Sequence[Delta]:
         """Return the deltas of *value*, an event parsed from *data*.
 

@@ -55,6 +55,13 @@ class Decoder(Protocol):
             ProviderError: The event is an error, or cannot be read.
         """
 
+    def take(self, value: Any) -> Sequence[Delta]:
+        """Return the deltas of *value*, an event that was read already.
+
+        Raises:
+            ProviderError: The event is an error, or cannot be read.
+        """
+
     def end(self, *, is_clean: bool = True) -> Sequence[Delta]:
         """Check the stream at the end of the body, and return the deltas that the end completes.
 

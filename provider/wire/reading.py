@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..error import ProviderError
 from ..failure import Failure, FailureKind
-from ..json_value import is_json, read_json, write_json
+from ..json_value import is_json, read_json
 from . import stream_error
 from .registry import decoder_of, parser_of
 
@@ -111,8 +111,11 @@ class Reading:
         if whole_answer.is_in_background(value, wire):
             self.is_whole = True
             return
-        events = [(b"", write_json(event)) for event in whole_answer.events_of(value, wire)]
-        self._decode(events, is_late=False)
+        try:
+            for event in whole_answer.events_of(value, wire):
+                self.decoder.take(event)
+        except ProviderError as error:
+            self.failed = error.failure
         self.end()
         if self.failed is not None and self.failed.kind is FailureKind.TRUNCATED:
             self.failed.message = "the answer has no reason for its end"

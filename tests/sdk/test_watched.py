@@ -15,6 +15,7 @@ from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.server import Stub
 from sidestep.session.plan.config import FallbackConfig
 
+from .call import HELLO, package
 from .test_sdk import LIMIT, providers
 from .watched_call import STREAMED, WHOLE, Watched
 
@@ -103,6 +104,25 @@ async def test_an_outage_moves_to_the_sibling(
     assert failure.kind == kind or (not kind and failure.status == 503)
     if kind == "rate_limit":
         assert failure.retry_after == 90.0
+
+
+async def test_the_log_says_that_an_sdk_retries(caplog: pytest.LogCaptureFixture) -> None:
+    route, sibling = Route("openai-chat/m"), Route("openai-chat/n")
+    middleware = Sidestep(
+        FallbackConfig(fallback_models_by_model={route: (sibling,)}, max_upstream_retry_attempts=0)
+    )
+    answers = {route: {"status": 503, "headers": {"retry-after-ms": "1"}}, sibling: {"text": TEXT}}
+    async with Stub(Scenario.parse({"answers": answers})) as stub:
+        base = stub.providers()["openai-chat"]["baseUrl"]
+        http = sidestep.watched(STREAMED[0].client())
+        client = package("openai").AsyncOpenAI(api_key="k", base_url=base, http_client=http)
+        async with client:
+            async for attempt in middleware.step(route):
+                async with attempt:
+                    await client.chat.completions.create(model=attempt.route.model, messages=HELLO)
+        assert [each.route for each in stub.requests] == [route, route, route, sibling]
+
+    assert len([each for each in caplog.records if "sent again" in each.message]) == 1
 
 
 async def close(http: Any) -> None:

@@ -208,8 +208,8 @@ class ResponsesDecoder(BaseDecoder):
         status = string(fields.get("status"))
         if kind == "response.failed" or status in {"failed", CANCELLED}:
             failed = self._error(value)
-            if status == CANCELLED:
-                failed.failure.code = failed.failure.code or CANCELLED
+            if status == CANCELLED and not fields.get("error"):
+                failed.failure.code = CANCELLED
             raise failed
         words = (*native_words(fields), string(fields.get("finish_reason")))
         reason = next(filter(is_cut, words), "")

@@ -479,7 +479,12 @@ async def test_the_task_goes_on_after_a_deadline(library: ModuleType) -> None:
 
 
 async def test_the_transport_gets_the_time_to_the_first_answer(library: ModuleType) -> None:
-    for stream_, timeout, read in ((True, None, 20.0), (False, None, 100.0), (True, 7.0, 7.0)):
+    for stream_, timeout, read, body in (
+        (True, None, 20.0, None),
+        (False, None, 100.0, None),
+        (True, 7.0, 7.0, 7.0),
+        (True, 600.0, 20.0, None),
+    ):
         headers = EVENTS if stream_ else JSON
         answered = Answered([HEL, LO, DONE] if stream_ else [whole()], headers=headers)
         seen: list[float | None] = []
@@ -494,7 +499,7 @@ async def test_the_transport_gets_the_time_to_the_first_answer(library: ModuleTy
             await http.post(URL, json={**ASKED, "stream": stream_})
 
         assert seen == [read]
-        assert answered.requests[0].extensions["timeout"]["read"] == timeout
+        assert answered.requests[0].extensions["timeout"]["read"] == body
 
 
 # Clients
@@ -545,6 +550,25 @@ async def test_a_transport_that_has_read_its_body_already(library: ModuleType) -
             else:
                 with pytest.raises(ProviderError):
                     await http.post(URL, json=ASKED)
+
+
+async def test_a_compression_that_is_not_read_is_not_asked_for(library: ModuleType) -> None:
+    for asked, sent in (("gzip, deflate, br, zstd", "gzip, deflate"), ("identity", "identity")):
+        answered = Answered([HEL, LO, DONE])
+        client = answered.client(library, headers={"accept-encoding": asked})
+        async with sidestep.watched(client) as http:
+            await http.post(URL, json={**ASKED, "stream": True})
+            await http.get("https://api.openai.com/v1/models")
+
+        assert [each.headers["accept-encoding"] for each in answered.requests] == [sent, asked]
+
+
+async def test_a_status_keeps_the_time_of_the_client(library: ModuleType) -> None:
+    answered = Answered([b"{}"], status=503)
+    async with sidestep.watched(answered.client(library, timeout=600.0)) as http:
+        await http.post(URL, json={**ASKED, "stream": True})
+
+    assert answered.requests[0].extensions["timeout"]["read"] == 600.0
 
 
 async def test_a_redirect_is_no_answer(library: ModuleType) -> None:
