@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 NEEDED = (
     *("aiohttp", "anthropic", "cerebras", "google", "groq", "litellm", "llmock", "mistralai"),
-    *("openai", "pydantic_ai", "requests", "urllib3"),
+    *("agents", "langchain_openai", "openai", "pydantic_ai", "requests", "urllib3"),
 )
 MISSING = [name for name in NEEDED if find_spec(name) is None]
 
