@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from types import MappingProxyType
 
+from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.catalog.catalog import catalog, providers_from_env
 from ...provider.catalog.provider import Provider
 from ...provider.env_value import decoded
@@ -90,22 +90,26 @@ def map_plan(config: FallbackConfig, environ: Mapping[str, str] = MappingProxyTy
     """Return the plan of a configuration with a map of siblings.
 
     Args:
-        environ: Where ``SIDESTEP_PROVIDERS`` is read; an error in it is ignored here, because
-            `providers_of` reports it.
+        environ: Where ``SIDESTEP_PROVIDERS`` is read; an error in it is only a warning here,
+            because `providers_of` raises it.
 
     Raises:
         ConfigError: A provider setting in *config* is wrong.
     """
     providers = catalog(config.providers) if config.providers else {}
-    with suppress(ConfigError):
+    wrong: list[ConfigWarning] = []
+    try:
         if more := providers_from_env(environ):
             providers = catalog(config.providers, more)
+    except ConfigError as error:
+        message = f"no boundary, window or capability of {PROVIDERS_VARIABLE} counts"
+        wrong.append(ConfigWarning("C029", message, str(error)))
     limited = {name: each for name, each in providers.items() if each.has_limits}
     return Plan(
         source=VARIABLE,
         config=config,
         provider_facts=limited,
-        warnings=(*config.warnings, *_outside_warnings(config, limited)),
+        warnings=(*config.warnings, *wrong, *_outside_warnings(config, limited)),
     )
 
 

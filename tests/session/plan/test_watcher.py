@@ -450,3 +450,23 @@ def test_after_any_changes_the_last_good_one_is_in_force(
 
             assert siblings(middleware) == {"b": [B], "c": [C], None: []}[expected]
             assert middleware.degraded.is_degraded(A) is (before == expected)
+
+
+@pytest.mark.parametrize(
+    ("providers", "codes"),
+    [
+        pytest.param("{", ["C029"], id="not JSON"),
+        pytest.param("@/nowhere", ["C029"], id="no file"),
+        pytest.param('{"zai": {"contextWindow": 9}}', [], id="right"),
+        pytest.param("", [], id="empty"),
+    ],
+)
+def test_wrong_providers_beside_a_map_are_logged(
+    providers: str, codes: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    middleware = Sidestep.from_env({MAP: to(B), "SIDESTEP_PROVIDERS": providers})
+
+    assert siblings(middleware) == [B]
+    logged = [each.getMessage() for each in caplog.records]
+    assert [each.split(": ")[1] for each in logged] == codes
+    assert all("SIDESTEP_PROVIDERS" in each for each in logged)
