@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
+import httpx
 
 from ..background_task import BackgroundTask
 from ..native_cancel import run_to_end
@@ -16,8 +17,6 @@ from .decompression import STEP, decompressor_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-
-    import httpx
 
     from .idle_timer import IdleTimer
 
@@ -29,6 +28,7 @@ _END = 0.2  # to end one generator of its body
 _LAST = 100
 """Blocks that are read of a body that was closed, because some bodies neither end nor wait."""
 
+_NOTHING = httpx.ByteStream(b"")
 _BOM = b"\xef\xbb\xbf"
 _START = 64  # bytes
 _EVENT = re.compile(rb":|(?:data|event|id|retry):")
@@ -70,7 +70,7 @@ class Body:
     """
 
     def __init__(self, response: httpx.Response) -> None:
-        self._response = response
+        self._response: httpx.Response | None = response
         self.is_released = False
         self.blocks: AsyncIterator[bytes]
         self._is_abandoned = False
@@ -129,7 +129,8 @@ class Body:
         await run_to_end(self._release, seconds=_CLOSE)
 
     async def _release(self) -> None:
-        await self._response.aclose()
+        await self._close()
+        self._forget()
         self.is_released = True
 
     async def abandon(self) -> None:
@@ -137,8 +138,9 @@ class Body:
         await run_to_end(self._abandon, seconds=4 * _CLOSE)
 
     async def _close(self) -> None:
-        with anyio.move_on_after(_SLOW_CLOSE):
-            await self._response.aclose()
+        if self._response is not None:
+            with anyio.move_on_after(_SLOW_CLOSE):
+                await self._response.aclose()
 
     async def _abandon(self) -> None:
         self._is_abandoned = True
@@ -147,3 +149,14 @@ class Body:
         await BackgroundTask(self._close).wait(_CLOSE)
         for layer in reversed(self._layers):
             await _end(layer)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Part the response and its stream, because each refers to the other.
+
+        Only the garbage collector would free them and all that they hold. With a thousand requests
+        at once it takes as long as everything else.
+        """
+        if self._response is not None:
+            self._response.stream = _NOTHING
+            self._response = None

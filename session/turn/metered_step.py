@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 from ...provider.client.reply import Reply
 from ...provider.conversation import AttemptRecord, Conversation
@@ -45,7 +46,6 @@ class MeteredStep:
         on_event: Listener | None = None,
     ) -> None:
         limit = conversation.settings.max_output_tokens
-        self._size = state.size
         self._requests = StepRequests(state.client, conversation, state.cures)
         self._meter = StepMeter(state.ledger, max_output_tokens=limit, emit=emit)
         self.step = state.middleware.step(
@@ -55,7 +55,7 @@ class MeteredStep:
             serves=state.serves,
             repair=self._requests.repair,
             before_attempt=self._check_budget if state.ledger.is_limited else None,
-            count=self._count,
+            count=partial(state.size.count, self._requests),
             history=history,
             check_move=check_move,
             on_event=on_event,
@@ -85,7 +85,8 @@ class MeteredStep:
 
     def close(self) -> tuple[AttemptRecord, ...]:
         """Return the outcome and cost of every attempt; the budgets list them as well."""
-        return self._meter.close(self.step.attempts)
+        attempts, self.step.attempts = self.step.attempts, []  # each refers to the step
+        return self._meter.close(attempts)
 
     def _check_budget(self, route: Route) -> None:
         try:
@@ -93,6 +94,3 @@ class MeteredStep:
         except Exception:  # noqa: BLE001 - the attempt raises it again, and classifies it
             size = 0
         self._meter.check_budget(self.step, route, size)
-
-    async def _count(self, route: Route) -> int | None:
-        return await self._size.count(self._requests, route)

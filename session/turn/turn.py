@@ -200,6 +200,7 @@ class Turn:
         self._unstored_text = self._text
         message = await reader.keep(self._route, metered.close())
         self._unstored_text = ""
+        self._metered = None  # it refers to this turn
         state.size.answered(message)
         return message
 

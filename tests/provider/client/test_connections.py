@@ -219,6 +219,20 @@ async def test_a_request_costs_the_same_whatever_number_of_connections_is_open()
         assert costs[1] < 1.1 * costs[0]
 
 
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="elsewhere all is collected")
+@pytest.mark.parametrize("work", ["an answer", "an answer that is left"])
+async def test_a_response_is_freed_without_the_garbage_collector(work: str) -> None:
+    async with asking() as (server, client):
+        gc.collect()
+        gc.disable()
+        try:
+            await (ask_at_once(server, client, 3) if work == "an answer" else leave(server, client))
+            await anyio.wait_all_tasks_blocked()
+            assert [each for each in gc.get_objects() if type(each) is httpx.Response] == []
+        finally:
+            gc.enable()
+
+
 async def test_nothing_is_kept_of_connections_that_could_not_be_opened() -> None:
     made: list[httpx.AsyncHTTPTransport] = []
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import re
+import sys
 from itertools import permutations
 from typing import Any
 
@@ -28,6 +30,7 @@ from sidestep import (
 from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Reasoning, Text
 from sidestep.session.drill.judge import shown
+from sidestep.session.step.step import Step
 
 from ...virtual import VirtualClock, run_virtually
 from .outage import A, B, Outage
@@ -45,6 +48,22 @@ async def test_an_answer_is_kept_with_the_route_that_gave_it() -> None:
     user, answer = outage.session.conversation.messages
     assert (user.role, user.parts) == ("user", [Text("hi")])
     assert (answer.route, answer.requested, answer.parts) == (B, A, [Text("hello")])
+
+
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="elsewhere all is collected")
+async def test_the_steps_of_a_turn_are_freed_without_the_garbage_collector() -> None:
+    async with Outage({A: {"text": "hello"}}) as outage:
+        await outage.session.turn("hi")
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(5):
+                await outage.session.turn("hi")
+            steps = [each for each in gc.get_objects() if type(each) is Step]
+        finally:
+            gc.enable()
+
+    assert len(steps) <= 1
 
 
 @pytest.mark.parametrize(
