@@ -122,8 +122,8 @@ class PlanWatcher:
         self._complaint = None
         is_changed = seen != self._in_force[0]
         self._in_force = seen, plan
-        for warning in plan.warnings if plan and is_changed else ():
-            logger.warning("fallback configuration: %s", warning)
+        if plan is not None and is_changed:
+            log_warnings(plan)
         return is_changed
 
     def _keep(self, source: Source, seen: object, error: ConfigError) -> bool:
@@ -150,6 +150,12 @@ class PlanWatcher:
         """Read again in a forked child, because another thread may have been reading."""
         self.lock = threading.RLock()
         self._environment = None
+
+
+def log_warnings(plan: Plan) -> None:
+    """Log what in *plan* does not do what its author meant."""
+    for warning in plan.warnings:
+        logger.warning("fallback configuration: %s", warning)
 
 
 _WATCHERS: WeakSet[PlanWatcher] = WeakSet()

@@ -27,7 +27,7 @@ from ..plan.needs import Needs
 from ..plan.plan import Plan
 from ..plan.retry import RetryPolicy
 from ..plan.unknown_variable import log_unknown_variables
-from ..plan.watcher import PlanWatcher
+from ..plan.watcher import PlanWatcher, log_warnings
 from .careless_use import CARELESS_USE
 from .checked_failure import check_failure, classified
 from .degraded import DegradedRoutes
@@ -86,7 +86,10 @@ class Sidestep:
         self._environ: Mapping[str, str] = os.environ
         if isinstance(config, PlanWatcher):
             self._watcher, self._environ, config = config, config.environ, None
-        plan = map_plan(config, self._environ) if isinstance(config, FallbackConfig) else config
+        if isinstance(config, FallbackConfig):
+            config = map_plan(config, self._environ)
+            log_warnings(config)
+        plan = config
         self._active = ActivePlan.of(plan, self.policy, self._environ)
 
     @classmethod

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidestep import Attempt, RetryPolicy, Route, Sidestep
+from sidestep import Attempt, FallbackConfig, RetryPolicy, Route, Sidestep
 from sidestep.session.plan.watcher import PlanWatcher
 
 from ...virtual import VirtualClock
@@ -470,3 +470,15 @@ def test_wrong_providers_beside_a_map_are_logged(
     logged = [each.getMessage() for each in caplog.records]
     assert [each.split(": ")[1] for each in logged] == codes
     assert all("SIDESTEP_PROVIDERS" in each for each in logged)
+
+
+def test_what_a_configuration_that_a_program_passes_cannot_do_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    config = FallbackConfig.model_validate(
+        {"fallbackModelsByModel": {A: [A, B]}, "providers": {A.provider: {"boundary": "eu"}}}
+    )
+
+    Sidestep(config)
+
+    assert [each.getMessage().split(": ")[1] for each in caplog.records] == ["C004", "C054"]
