@@ -39,7 +39,7 @@ def written() -> Iterator[tuple[str, Requirement]]:
 def installed() -> Iterator[tuple[str, Requirement]]:
     """Go through the dependencies that pip was told when sidestep was installed."""
     for line in requires("sidestep") or ():
-        extra = re.search(r"extra == .(\w+)", line)
+        extra = re.search(r"extra == .([\w-]+)", line)
         yield extra[1] if extra else "", Requirement(line)
 
 

@@ -1,0 +1,12 @@
+"""Use sidestep in an agent of LangChain, as ``middleware=[SidestepMiddleware(...)]``.
+
+Needs the extra ``langchain``.
+"""
+
+from .session.embed.framework import require
+
+require("langchain", at_least="1.2", extra="langchain")
+
+from .session.embed.langchain_middleware import SidestepMiddleware  # noqa: E402 - checked first
+
+__all__ = ["SidestepMiddleware"]

@@ -1,0 +1,92 @@
+"""The models that an agent builds for its routes, each built once and checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ...provider.error import ConfigError
+from ...provider.secret import redact_shapes
+from ..callback import shown
+from ..step.middleware import Sidestep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...provider.route import Route
+
+Model = TypeVar("Model")
+
+
+class BuiltModels(Generic[Model]):
+    """Return the model of a route, as the agent's `build` makes it.
+
+    Args:
+        middleware: Checked here, because each framework passes both.
+        build: Called once for each route.
+        kind: What `build` has to return.
+        example: How to write such a model, for messages.
+        adapt: Applied to each model that was built; None: nothing is.
+
+    Raises:
+        TypeError: *middleware* is no `Sidestep`, or *build* cannot be called.
+    """
+
+    def __init__(
+        self,
+        middleware: Sidestep,
+        build: Callable[[Route], Model],
+        kind: type[Model],
+        example: str,
+        *,
+        adapt: Callable[[Model], Model] | None = None,
+    ) -> None:
+        given: object = middleware
+        if not isinstance(given, Sidestep):
+            raise TypeError(
+                f"`middleware` is {shown(given)}: pass a `Sidestep`, such as "
+                "`sidestep.Sidestep.from_env()`, the same one everywhere in the process"
+            )
+        if not callable(build):
+            raise TypeError(
+                f"`build` is {shown(build)}: pass a function that takes a route and returns its "
+                f"model, such as {example}"
+            )
+        self._build = build
+        self._kind = kind
+        self._example = example
+        self._adapt = adapt
+        self._built: dict[Route, Model] = {}
+
+    def of(self, route: Route) -> Model:
+        """Return the model of *route*.
+
+        Raises:
+            ConfigError: `build` raised, or returned something else.
+        """
+        model = self._built.get(route)
+        if model is None:
+            model = self._built[route] = self._checked(route)
+        return model
+
+    def serves(self, route: Route) -> bool | str:
+        """Return whether there is a model for *route*, or why not, as `Sidestep.step` asks it."""
+        try:
+            self.of(route)
+        except ConfigError as error:
+            return str(error)
+        return True
+
+    def _checked(self, route: Route) -> Model:
+        try:
+            built: object = self._build(route)
+        except Exception as error:
+            why = redact_shapes(f"{type(error).__name__}: {error}")
+            raise ConfigError(
+                f"`build({str(route)!r})` raised {why}: return the model of this route, "
+                f"such as {self._example}, or leave the route out of the siblings"
+            ) from error
+        if not isinstance(built, self._kind):
+            raise ConfigError(
+                f"`build({str(route)!r})` returned {shown(built)}: return {self._example}"
+            )
+        return built if self._adapt is None else self._adapt(built)

@@ -1,0 +1,175 @@
+"""`SidestepMiddleware`: each model call of a LangChain agent is a step.
+
+Source: langchain 1.5.2, `agents/middleware/types.py` and `agents/factory.py`, read on 2026-11-30.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage
+
+from ..event import Event, PartsRetracted
+from .built_models import BuiltModels
+from .langchain_messages import STAMP, request_for
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from uuid import UUID
+
+    from ...provider.route import Route
+    from ..step.attempt import Attempt
+    from ..step.middleware import Sidestep
+    from ..step.step import Step
+
+    Build = Callable[[Route], BaseChatModel]
+    Handler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+
+RETRACTED = "sidestep.retracted"
+_EXAMPLE = "a chat model of LangChain, such as `ChatOpenAI(model=route.model, max_retries=0)`"
+
+
+class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Take each model call of an agent as a step, with its retries and swaps.
+
+    Text that was streamed live and is void is reported as a custom event,
+    ``{"type": "sidestep.retracted", "route": ..., "message_id": ...}``, which comes with
+    ``stream_mode="custom"``. Each answer names its route in ``response_metadata["sidestep"]``.
+
+    Args:
+        middleware: The `Sidestep` of the process.
+        route: What a step asks for, ``provider/model`` or the name of a chain. The model of the
+            agent itself is not used.
+        build: Returns the chat model of a route, with its own retries off (``max_retries=0``). It
+            is called once for each route, for the requested one at once. A sibling is passed over
+            if `build` raises for it.
+
+    Raises:
+        ConfigError: *build* raised for the requested route, or returned no chat model.
+        TypeError: *middleware* is no `Sidestep`, or *build* cannot be called.
+        ValueError: *route* is neither a route nor a chain's name.
+    """
+
+    def __init__(self, middleware: Sidestep, route: str, build: Build) -> None:
+        super().__init__()
+        self._models = BuiltModels(
+            middleware, build, BaseChatModel, _EXAMPLE, adapt=self._reporting
+        )
+        self._middleware = middleware
+        self._route = route
+        self._shown = _ShownText()
+        self._models.of(middleware.requested(route))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Handler
+    ) -> ModelResponse[Any]:
+        """Return the answer of the first route that gives one."""
+        shown = _Shown()
+        step = self._middleware.step(
+            self._route,
+            serves=self._models.serves,
+            on_event=lambda event: _report(event, shown, request),
+        )
+
+        async def call(attempt: Attempt) -> ModelResponse[Any]:
+            return await handler(self._request(request, step, attempt, shown))
+
+        return _stamped(await step.run(call), step)
+
+    def _request(
+        self, request: ModelRequest[Any], step: Step, attempt: Attempt, shown: _Shown
+    ) -> ModelRequest[Any]:
+        shown.begin(attempt)
+        self._shown.current.set(shown)
+        made = request_for(request, attempt.route, step.requested)
+        return made.override(model=self._models.of(attempt.route))
+
+    def _reporting(self, model: BaseChatModel) -> BaseChatModel:
+        """Return *model*, which reports what it streams."""
+        callbacks = model.callbacks
+        own = callbacks if isinstance(callbacks, list) else getattr(callbacks, "handlers", ())
+        return model.model_copy(update={"callbacks": [*own, self._shown]})
+
+
+class _Shown:
+    """What of a model call was shown.
+
+    Attributes:
+        message_id: The id of the message that was shown last; None: there is none.
+    """
+
+    def __init__(self) -> None:
+        self.message_id: str | None = None
+        self._attempt: Attempt | None = None
+        self._text = ""
+
+    def begin(self, attempt: Attempt) -> None:
+        """Take what is shown from now on as the output of *attempt*."""
+        self._attempt, self._text, self.message_id = attempt, "", None
+
+    def more(self, text: str, message_id: str) -> None:
+        """Report to the attempt that *text* was shown."""
+        if self._attempt is not None:
+            self._text += text
+            self.message_id = message_id
+            self._attempt.emitted(self._text)
+
+
+class _ShownText(BaseCallbackHandler):
+    """Report what a model streams to the model call in whose context it runs."""
+
+    run_inline = True  # in the context of the call, not in a thread
+
+    def __init__(self) -> None:
+        self.current: ContextVar[_Shown | None] = ContextVar("sidestep_shown", default=None)
+
+    def on_llm_new_token(
+        self,
+        token: str | list[str | dict[str, Any]],
+        *,
+        chunk: Any = None,
+        run_id: UUID,
+        **_: Any,
+    ) -> None:
+        """Report a part of a message."""
+        message = getattr(chunk, "message", None)
+        if token or getattr(message, "tool_call_chunks", None):  # the first and the last have none
+            text = token if isinstance(token, str) else getattr(message, "text", "")
+            self._more(text, getattr(message, "id", None) or _name_of(run_id))
+
+    def on_stream_event(self, event: Any, *, run_id: UUID, **_: Any) -> None:
+        """Report an event of ``stream_events(version="v3")``."""
+        delta = event.get("delta") if isinstance(event, dict) else None
+        if isinstance(delta, dict):
+            text = delta.get("text")
+            self._more(text if isinstance(text, str) else "", _name_of(run_id))
+
+    def _more(self, text: str, message_id: str) -> None:
+        shown = self.current.get()
+        if shown is not None:
+            shown.more(text, message_id)
+
+
+def _name_of(run_id: UUID) -> str:
+    return f"lc_run--{run_id}"  # as langchain_core names a message
+
+
+def _report(event: Event, shown: _Shown, request: ModelRequest[Any]) -> None:
+    if isinstance(event, PartsRetracted):
+        request.runtime.stream_writer(
+            {"type": RETRACTED, "route": str(event.route), "message_id": shown.message_id}
+        )
+
+
+def _stamped(response: ModelResponse[Any], step: Step) -> ModelResponse[Any]:
+    for message in response.result:
+        if isinstance(message, AIMessage):
+            message.response_metadata[STAMP] = {
+                "route": str(step.route),
+                "requested": str(step.requested),
+            }
+    return response

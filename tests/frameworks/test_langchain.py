@@ -1,0 +1,232 @@
+"""`sidestep.langchain`: agents of LangChain, over real sockets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_anthropic import ChatAnthropic
+from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
+from langchain_core.language_models.chat_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_openai import ChatOpenAI
+
+import sidestep
+from sidestep import Route
+from sidestep.langchain import SidestepMiddleware
+
+from .outage import CALL, OUTAGES, REFUSED, A, B, Played, played
+
+pytestmark = [
+    pytest.mark.asyncio,
+    pytest.mark.filterwarnings("ignore"),  # what a framework warns of is its own
+]
+LIMIT = 60.0
+CLAUDE = Route("anthropic/claude-sonnet-5")
+HELLO = {"messages": [{"role": "user", "content": "Add 1 and 2."}]}
+WAYS = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def agent_of(play: Played, *others: AgentMiddleware[Any, Any, Any], route: str = A) -> Any:
+    def build(route: Route) -> BaseChatModel:
+        if route.provider == "anthropic":
+            return ChatAnthropic(
+                model=route.model, base_url=play.base_url(route).removesuffix("/v1"), api_key="k",
+                max_retries=0,
+            )  # fmt: skip
+        return ChatOpenAI(
+            model=route.model, base_url=play.base_url(route), api_key="k", max_retries=0,
+            http_async_client=play.http,
+        )  # fmt: skip
+
+    ours = SidestepMiddleware(play.middleware, route, build)
+    return create_agent(build(Route(route)), tools=[add], middleware=[*others, ours])
+
+
+async def messages_of(agent: Any, asked: Any, *, streamed: bool) -> list[Any]:
+    with anyio.fail_after(LIMIT):
+        if not streamed:
+            return list((await agent.ainvoke(asked))["messages"])
+        modes, messages = ["values", "messages"], []
+        async for mode, value in agent.astream(asked, stream_mode=modes):
+            if mode == "values":
+                messages = value["messages"]
+        return list(messages)
+
+
+@WAYS
+@pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
+async def test_an_outage_ends_on_the_sibling(outage: Any, streamed: bool) -> None:
+    """The second model call of the run does not ask the dead route again."""
+    async with played({A: outage, B: [CALL, "The sum is 3."]}) as play:
+        messages = await messages_of(agent_of(play), HELLO, streamed=streamed)
+        asked = play.stub.routes
+
+    assert [message.text for message in messages[1:]] == ["", "3", "The sum is 3."]
+    assert messages[-1].response_metadata["sidestep"] == {"route": B, "requested": A}
+    assert asked == [*([] if outage == REFUSED else [A]), B, B]
+
+
+@WAYS
+@pytest.mark.parametrize(
+    "outage", [each for each in OUTAGES.values() if each != REFUSED],
+    ids=[name for name, each in OUTAGES.items() if each != REFUSED],
+)  # fmt: skip
+async def test_an_outage_in_the_middle_keeps_the_results_of_tools(
+    outage: Any, streamed: bool
+) -> None:
+    async with played({A: [CALL, outage], B: "The sum is 3."}) as play:
+        messages = await messages_of(agent_of(play), HELLO, streamed=streamed)
+        asked, sent = play.stub.routes, play.last_messages
+
+    assert [message.text for message in messages[1:]] == ["", "3", "The sum is 3."]
+    assert [message["role"] for message in sent] == ["user", "assistant", "tool"]
+    assert sent[-1]["content"] == "3"
+    assert asked == [A, A, B]
+
+
+async def test_text_that_is_void_is_reported_as_a_custom_event() -> None:
+    modes, seen = ["messages", "custom"], []
+    async with played({A: OUTAGES["cut"], B: "Whole."}) as play:
+        async for mode, value in agent_of(play).astream(HELLO, stream_mode=modes):
+            seen.append(value if mode == "custom" else value[0])
+
+    (retracted,) = [each for each in seen if isinstance(each, dict)]
+    chunks = [each for each in seen if isinstance(each, AIMessageChunk)]
+    void = [each.text for each in chunks if each.id == retracted["message_id"]]
+    assert retracted["type"] == "sidestep.retracted"
+    assert retracted["route"] == A
+    assert "".join(void) == "Half an "
+    assert "".join(each.text for each in chunks[len(void) :]) == "Whole."
+    assert seen.index(retracted) == len(void)
+
+
+async def test_text_is_shown_as_it_comes() -> None:
+    """The first part is seen before the end is sent."""
+    async with played(
+        {A: {"text": "One two", "chunk": 4, "after": 1, "stall": True}, B: "x"}
+    ) as play:
+        seen = []
+        async for chunk, _ in agent_of(play).astream(HELLO, stream_mode="messages"):
+            if chunk.text:
+                seen.append((chunk.text, list(play.stub.routes)))
+
+    assert seen[0] == ("One ", [A])
+
+
+@WAYS
+async def test_interrupt_ends_the_run_only_if_text_was_shown(streamed: bool) -> None:
+    async with played({A: OUTAGES["cut"], B: "Whole."}, on_partial="interrupt") as play:
+        if not streamed:
+            messages = await messages_of(agent_of(play), HELLO, streamed=False)
+            assert messages[-1].text == "Whole."
+            return
+        with pytest.raises(sidestep.StreamInterrupted) as raised:
+            await messages_of(agent_of(play), HELLO, streamed=True)
+
+    assert raised.value.emitted == "Half an "
+
+
+def thinking(route: str | None) -> AIMessage:
+    stamp = {"sidestep": {"route": route, "requested": route}} if route else {}
+    return AIMessage(
+        content=[
+            {"type": "thinking", "thinking": "Hm.", "signature": "proof"},
+            {"type": "text", "text": "Four."},
+        ],
+        response_metadata=stamp,
+    )
+
+
+@pytest.mark.parametrize(
+    ("writer", "kept"),
+    [
+        pytest.param(CLAUDE, True, id="its own"),
+        pytest.param(None, True, id="of nobody, so of the requested route"),
+        pytest.param(B, False, id="of the sibling"),
+    ],
+)
+async def test_only_its_own_reasoning_goes_to_a_route(writer: str | None, kept: bool) -> None:
+    history = [HumanMessage("2 and 2?"), thinking(writer), HumanMessage("And 3?")]
+    async with played({CLAUDE: "Seven.", B: "x"}) as play:
+        await agent_of(play, route=CLAUDE).ainvoke({"messages": history})
+        sent = play.last_messages
+
+    assert [block["type"] for block in sent[1]["content"]] == [
+        *(["thinking"] if kept else []),
+        "text",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sibling", "kept"),
+    [
+        pytest.param(B, False, id="another provider"),
+        pytest.param(Route("anthropic/claude-opus-5"), True, id="another model of the same"),
+    ],
+)
+async def test_cache_settings_go_to_no_other_provider(sibling: Route, kept: bool) -> None:
+    cache = AnthropicPromptCachingMiddleware(min_messages_to_cache=0)
+    async with played({CLAUDE: 503, sibling: "Hello."}) as play:
+        messages = await messages_of(agent_of(play, cache, route=CLAUDE), HELLO, streamed=False)
+        bodies = [str(request.body) for request in play.stub.requests]
+
+    assert messages[-1].text == "Hello."
+    assert ["cache_control" in body for body in bodies] == [True, kept]
+
+
+def no_model(route: Route) -> Any:
+    return None
+
+
+def broken(route: Route) -> Any:
+    raise KeyError("GROQ_API_KEY")
+
+
+@pytest.mark.parametrize(
+    ("middleware", "route", "build", "error", "text"),
+    [
+        pytest.param(None, A, no_model, TypeError, "pass a `Sidestep`", id="no middleware"),
+        pytest.param(..., A, None, TypeError, "pass a function", id="no function"),
+        pytest.param(..., A, no_model, sidestep.ConfigError, "returned None: return", id="none"),
+        pytest.param(..., A, broken, sidestep.ConfigError, "raised KeyError: 'GROQ", id="raises"),
+        pytest.param(..., "a", no_model, ValueError, "provider/model", id="no route"),
+    ],
+)  # fmt: skip
+async def test_bad_input_is_refused_before_a_request(
+    middleware: Any, route: str, build: Any, error: type[Exception], text: str
+) -> None:
+    given = sidestep.Sidestep() if middleware is ... else middleware
+    with pytest.raises(error, match=text):
+        SidestepMiddleware(given, route, build)
+
+
+async def test_a_sibling_without_a_model_is_passed_over() -> None:
+    third = Route("zai/glm")
+    skipped: list[Any] = []
+    async with played({A: 503, B: "never", third: "Hello."}) as play:
+        play.middleware.on_event = skipped.append
+
+        def build(route: Route) -> BaseChatModel:
+            if route == B:
+                raise KeyError("GROQ_API_KEY")
+            return ChatOpenAI(
+                model=route.model, base_url=play.base_url(route), api_key="k", max_retries=0
+            )
+
+        ours = SidestepMiddleware(play.middleware, A, build)
+        messages = await messages_of(
+            create_agent(build(A), middleware=[ours]), HELLO, streamed=False
+        )
+
+    (event,) = [each for each in skipped if isinstance(each, sidestep.CandidateSkipped)]
+    assert messages[-1].text == "Hello."
+    assert "KeyError" in event.reason
