@@ -157,7 +157,9 @@ class FallbackUnsafe(StepFailed):
 
 
 class StreamInterrupted(StepFailed):
-    """An attempt failed after its output was shown, and ``onPartial`` is ``interrupt``.
+    """An attempt failed after its output was shown, which cannot be taken back.
+
+    So it is if ``onPartial`` is ``interrupt``, or the agent said so in `Attempt.emitted`.
 
     Args:
         emitted: The output that was shown: the last argument of `Attempt.emitted`. If it cannot

@@ -58,6 +58,7 @@ class Attempt:
         started_at: When it was entered, on the step's clock.
         output: The last argument of `emitted`.
         has_emitted: True once any output was shown.
+        can_retract: False once output was shown that nobody can take back.
         tool: The last argument of `tool_started`; None: no tool was reported.
         probe: The right to probe; None if this attempt is no probe.
         since: `DegradedRoutes.changes` when the request was made.
@@ -67,6 +68,7 @@ class Attempt:
         "_limit",
         "_outer",
         "_owner",
+        "can_retract",
         "failure",
         "has_emitted",
         "has_ended",
@@ -93,6 +95,7 @@ class Attempt:
         self.has_started = False
         self.has_ended = False
         self.has_emitted = False
+        self.can_retract = True
         self.output: object = None
         self.tool: str | None = None
         self.probe: Probe | None = None
@@ -104,14 +107,18 @@ class Attempt:
         state = self.failure or ("ended" if self.has_ended else "running")
         return f"<Attempt {self.number} {self.route} {state}>"
 
-    def emitted(self, output: object = None) -> None:
+    def emitted(self, output: object = None, *, can_retract: bool = True) -> None:
         """Report that output of this attempt has been shown, so that a failure retracts it.
 
         Args:
             output: All output so far, for `StreamInterrupted.emitted`; a later call replaces it.
+            can_retract: False: nobody can take the output back, so that a failure of the route ends
+                the step with `StreamInterrupted`, whatever `onPartial` is.
         """
         self.has_emitted = True
         self.output = output
+        if not can_retract:
+            self.can_retract = False
 
     def tool_started(self, name: str) -> None:
         """Report that the tool *name* has started, so that no other attempt follows this one."""

@@ -89,7 +89,8 @@ class Recovery:
         """True if output was shown that the agent cannot take back."""
         config = self._step.active.config
         interrupts = config is not None and config.on_partial == "interrupt"
-        return attempt.has_emitted and interrupts and is_route_failure(failure)
+        is_shown = attempt.has_emitted and (interrupts or not attempt.can_retract)
+        return is_shown and is_route_failure(failure)
 
     def _decide(
         self, attempt: Attempt, failure: Failure, *, is_last: bool = False, may_move: bool = True

@@ -30,7 +30,7 @@ def error_to_raise(
 
     Args:
         unsafe_tool: The tool that had run, if that is why no attempt follows.
-        is_interrupted: Output was shown, and `onPartial` is ``interrupt``.
+        is_interrupted: Output was shown that cannot be taken back.
     """
     attempt = step.attempts[-1]
     if unsafe_tool is not None:
@@ -45,6 +45,8 @@ def error_to_raise(
         plan = step.active.plan
         key = "`onPartial`" if plan is None else plan.spelled("onPartial")
         why = f"its output was shown, and {key} is 'interrupt'"
+        if not attempt.can_retract:
+            why = "its output was shown, and cannot be taken back"
         return StreamInterrupted(
             summarize_attempts(step.attempts, why, step.degraded),
             emitted=attempt.output,

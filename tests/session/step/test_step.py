@@ -342,6 +342,34 @@ async def test_a_bug_after_output_was_shown_stays_the_agents_own(clock: VirtualC
     assert engine.degraded.snapshot() == {}
 
 
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        pytest.param(Answer(503), StreamInterrupted, id="the route failed"),
+        pytest.param(KeyError("messages"), KeyError, id="a bug"),
+    ],
+)
+async def test_output_that_nobody_can_take_back_ends_the_step_whatever_is_configured(
+    error: Exception, raised: type[Exception], clock: VirtualClock
+) -> None:
+    engine = middleware(clock, on_partial="retract")
+
+    async def call() -> None:
+        async for attempt in engine.step(A):
+            async with attempt:
+                attempt.emitted("The answer", can_retract=False)
+                attempt.emitted("The answer is")
+                raise error
+
+    with pytest.raises(raised) as caught:
+        await call()
+
+    assert set(engine.degraded.snapshot()) == ({A} if raised is StreamInterrupted else set())
+    if isinstance(caught.value, StreamInterrupted):
+        assert caught.value.emitted == "The answer is"
+        assert "cannot be taken back" in str(caught.value)
+
+
 async def test_an_error_nobody_can_name_is_the_agents_own_business(clock: VirtualClock) -> None:
     """OmniRoute PR 4870: a local bug was counted as a fault of the provider."""
     agent = Agent({A: [KeyError("messages")], B: ["hello"]})
