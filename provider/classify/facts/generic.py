@@ -52,8 +52,9 @@ _TELLING = (
     r"Range of input length should be \[",  # DashScope
     r"maximum prompt length is \d{1,12} but the request contains",  # xAI
     r"exceeds the maximum allowed input length",
-    r"total tokens of (?:image and )?text exceed max message tokens",  # Volcengine
-    r"max tokens of \d{1,12} exceeded",  # Snowflake Cortex
+    # Volcengine: bytedance/deer-flow#583. Snowflake Cortex: posit-dev/positron#11737.
+    r"total tokens of (?:image and )?text exceed max message tokens",
+    r"max tokens of \d{1,12} exceeded",
 )
 # These are not: they could be a part of another error.
 _TOO_LONG = (
@@ -89,7 +90,9 @@ GENERIC = FactTable(
         *TOO_LARGE,
         fact(K.CONTEXT_OVERFLOW, type="exceed_context_size_error ContextWindowExceededError"),
         fact(K.CONTEXT_OVERFLOW, type="too_many_prompt_tokens"),  # Perplexity
-        fact(K.CONTEXT_OVERFLOW, code="336007 336103 336104"),  # Baidu
+        # Baidu: cloud.baidu.com/doc/qianfan-api/s/Om9b4yj3w for the words. For the numbers of its
+        # older API no document was found; public clients read them so.
+        fact(K.CONTEXT_OVERFLOW, code="tokens_too_long characters_too_long 336007 336103"),
         # llama.cpp, and vLLM, which subtracts the prompt from the window; no pair of numbers.
         *facts(
             K.CONTEXT_OVERFLOW,
@@ -118,7 +121,7 @@ GENERIC = FactTable(
         # Volcengine: www.volcengine.com/docs/82379/1299023, read on 2026-11-30.
         fact(
             K.CONTENT_FILTER,
-            seen={"code": r"(?:Input|Output)(?:Text|Image|Video|Audio)(?:Sensitive|Risky?)Content"},
+            seen={"code": r"(?:(?:In|Out)put[A-Z][a-z]{1,10})?(?:SensitiveContent|Risk)Detect"},
         ),
     ),
     other=(

@@ -56,7 +56,15 @@ ANSWERS: list[tuple[str, int, Any, FailureKind, More]] = [
     ("Cloudflare", 400, {"success": False, "errors": [{"code": 5021, "message": "AiError: The "
         "estimated number of input and maximum output tokens (35036) exceeded this model context "
         "window limit (32000)."}]}, K.CONTEXT_OVERFLOW, {}),
-    ("Baidu", 400, {"error_code": 336103, "error_msg": "x"}, K.CONTEXT_OVERFLOW, {}),
+    ("Baidu", 400, {"error_code": 336103, "error_msg": "x"}, K.CONTEXT_OVERFLOW, {}),  # made up
+    ("Baidu, characters", 400, {"error_code": 336007, "error_msg":
+        "the max input characters is 20000"}, K.CONTEXT_OVERFLOW, {}),
+    ("Qianfan", 400, chat("Prompt tokens too long", BAD, "tokens_too_long"),
+        K.CONTEXT_OVERFLOW, {}),
+    ("Qianfan, characters", 400, chat("the max input characters is 516096", BAD,
+        "characters_too_long"), K.CONTEXT_OVERFLOW, {}),
+    ("Qianfan, a rate", 429, chat("Rate limit reached for TPM", code="tpm_rate_limit_exceeded"),
+        K.RATE_LIMIT, {}),
     ("error_msg", 400, {"error_msg": NO_FIT}, K.CONTEXT_OVERFLOW, {}),
     ("AWS", 400, {"Message": NO_FIT}, K.CONTEXT_OVERFLOW, {}),
     ("Apigee", 400, {"fault": {"faultstring": NO_FIT}}, K.CONTEXT_OVERFLOW, {}),
@@ -76,9 +84,15 @@ ANSWERS: list[tuple[str, int, Any, FailureKind, More]] = [
         '"insufficient_quota"}}'), K.BAD_REQUEST, {}),
     ("Volcengine", 400, chat("Total tokens of image and text exceed max message tokens"),
         K.CONTEXT_OVERFLOW, {}),
-    ("Snowflake", 400, {"message": "max tokens of 4096 exceeded"}, K.CONTEXT_OVERFLOW, {}),
-    ("Volcengine's filter", 400, chat("No.", code="InputTextSensitiveContentDetected"),
-        K.CONTENT_FILTER, {}),
+    ("Snowflake", 400, {"message": "max tokens of 200000 exceeded"}, K.CONTEXT_OVERFLOW, {}),
+    *((code, 400, chat("The request failed because the input text may contain sensitive "
+        "information.", "BadRequest", code), K.CONTENT_FILTER, {}) for code in [
+        "SensitiveContentDetected", "SensitiveContentDetected.Violence",
+        "InputTextSensitiveContentDetected", "OutputTextSensitiveContentDetected",
+        "InputImageSensitiveContentDetected.PrivacyInformation", "InputTextRiskDetection",
+        "OutputImageRiskDetection"]),
+    ("Volcengine's filter itself failed", 400, chat("Internal error.", "BadRequest",
+        "ContentSecurityDetectionError"), K.BAD_REQUEST, {}),
     # W2
     ("Perplexity", 400, chat("x", "too_many_prompt_tokens", 400), K.CONTEXT_OVERFLOW, {}),
     # W5: bytes of a request.
@@ -164,14 +178,27 @@ ROWS = [
         # W13
         ("a challenge", 403, b"", {"cf-mitigated": "challenge"}, K.SERVER_ERROR),
         ("a page of a challenge", 403, PAGE, {"content-type": "text/html"}, K.SERVER_ERROR),
-        ("a page of a block", 403, b"<title>Attention Required! | Cloudflare</title>"
-            b"<h1>Sorry, you have been blocked</h1>", {}, K.SERVER_ERROR),
+        # The pages are cut to the words that `edge` looks for; its docstring has the reports.
+        ("a page of a block", 403, b"<html><h1>Sorry, you have been blocked</h1>", {},
+            K.SERVER_ERROR),
+        ("a title of a block", 403, b"<title>Attention Required! | Cloudflare</title>", {},
+            K.SERVER_ERROR),  # made up
+        ("a page of a restriction", 403, b"<!doctype html><title>Access denied | a.example used "
+            b"Cloudflare to restrict access</title>", {}, K.SERVER_ERROR),
         ("CloudFront", 403, b"<HTML><TITLE>ERROR: The request could not be satisfied</TITLE>",
             {}, K.SERVER_ERROR),
         ("Akamai", 403, b"<HTML>Access Denied https://errors.edgesuite.net/18.2</HTML>", {},
             K.SERVER_ERROR),
-        ("Cloudflare, in short", 403, b"error code: 1020", {}, K.SERVER_ERROR),
+        ("Imperva", 403, b'<html><iframe src="/_Incapsula_Resource?CWUDNSAI=9">Request '
+            b"unsuccessful. Incapsula incident ID: 4-1</iframe>", {}, K.SERVER_ERROR),
+        ("Imperva, a newer page", 403, b"<!DOCTYPE html><noscript><title>Pardon Our Interruption"
+            b"</title></noscript>", {}, K.SERVER_ERROR),
+        ("Cloudflare, in short", 403, b"error code: 1010", {}, K.SERVER_ERROR),
+        ("Cloudflare, of a country", 403, b"error code: 1009", {}, K.SERVER_ERROR),  # made up
         ("Vercel", 429, b"<html></html>", {"x-vercel-mitigated": "challenge"}, K.SERVER_ERROR),
+        ("Vercel, denied", 403, b"", {"x-vercel-mitigated": "deny"}, K.SERVER_ERROR),
+        ("Vercel's page", 403, b"<html><title>Vercel Security Checkpoint</title>", {},
+            K.SERVER_ERROR),
         ("AWS", 405, b"", {"x-amzn-waf-action": "captcha"}, K.SERVER_ERROR),
         ("another code", 403, b"error code: 7", {}, K.AUTH),
         ("another page", 403, b"<html><title>Forbidden</title></html>", {}, K.AUTH),
