@@ -1,7 +1,9 @@
 """Errors that are no object named ``error``: a code beside a message, or FastAPI's ``detail``.
 
-Source: SiliconFlow (leookun/cursor-byok#129), Baidu, FastChat's ``error_code`` in an event, and
-FastAPI, read on 2026-11-30.
+Source, read on 2026-11-30: SiliconFlow (666ghj/BettaFish#349); Baidu
+(cloud.baidu.com/doc/WENXINWORKSHOP/s/tlmyncueh); FastChat, fastchat/serve/openai_api_server.py of
+lm-sys/FastChat, which sends ``{"text": …, "error_code": …}`` in an event; FastAPI's ``detail``, as
+Mistral's in Gitlawb/openclaude#739. The other names of codes and texts are guessed from these.
 """
 
 from __future__ import annotations

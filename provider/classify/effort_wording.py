@@ -1,7 +1,8 @@
 """The efforts that a refusal says the model takes.
 
-Source: groq.com and docs.x.ai on reasoning, anthropics/claude-code#81084, can1357/oh-my-pi#10994,
-router-for-me/CLIProxyAPI#1572, read on 2026-11-30.
+Source, read on 2026-11-30: Groq (iamsrikanthnani/pluely pull 219), Ollama's cloud
+(diegosouzapw/OmniRoute pull 10160), Mistral (mistralai/mistral-vibe#1117), a gateway
+(router-for-me/CLIProxyAPI#3932). The other words for a list are guessed from these.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import re
 
 _EFFORTS = r"(?:none|minimal|low|medium|high|xhigh|max)"
 _EFFORT = re.compile(rf"\b{_EFFORTS}\b")
-_NAME = re.compile(r"(?:reasoning|thinking)?[ _.]?(?:effort|Effort)\b|\bthinking[_ ]level\b")
+_NAME = re.compile(
+    r"(?:reasoning|thinking)?[ _.]?(?:effort|Effort)\b|\bthinking[_ ]level\b|\breasoning value\b"
+)
 _BETWEEN = r"[\s'\"`,|/]{1,8}(?:(?:or|and)[\s'\"`]{1,4})?"
 _LIST = re.compile(
     r"(?:(?:supported|valid|allowed|available|possible) (?:values|levels|efforts|options)"

@@ -1,7 +1,7 @@
 """The Chinese sentences in which servers that nobody knows report an overflow.
 
-Source: sentences of bigmodel.cn, new-api (QuantumNous/new-api) and gateways like it, read on
-2026-11-30.
+Source: fengshao1227/ccg-workflow#69, liyupi/yucongming-java-sdk#11, read on 2026-11-30. The other
+words are guessed from the Chinese for limits of other kinds; no public report of them was found.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """The words of servers that nobody knows: for money, keys, models, and calls of tools.
 
-Source: github.com/BerriAI/litellm (budgets), QuantumNous/new-api, ollama/ollama#17638, #12064,
-ggml-org/llama.cpp pull 9639 (``--jinja``), vllm-project/vllm (``--enable-auto-tool-choice``), and
-the pages of Bedrock, Groq and Gemini on tool use, read on 2026-11-30.
+Source: BerriAI/litellm#22726, #14144 and #4208 (budgets), QuantumNous/new-api#982,
+songquanpeng/one-api#2223 and new-api's middleware/distributor.go (channels), ollama/ollama#17638
+and #12064, ggml-org/llama.cpp pull 9639 (``--jinja``), vllm-project/vllm
+(``--enable-auto-tool-choice``), read on 2026-11-30. Words that none of these has are guessed from
+them, and from the words of providers that have tables of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,11 @@
 """Values that OpenAI refuses, in Chat Completions and in Responses.
 
-Source: developers.openai.com/api/reference and /docs/guides/structured-outputs, and the messages in
-github.com/openai/openai-python/issues and BerriAI/litellm/issues, read on 2026-11-30.
+Source, read on 2026-11-30. The bounds: OpenAI's reference, as the documentation of openai-lib
+(docs.rs) and of tidyllm (rdrr.io) repeats it. The messages: for ranges
+thisisartium/continuous-alignment-testing#25, for lists vishalmysore/Tools4AI#16, for strict schemas
+agentscope-ai/agentscope-java#2548 and vercel/ai#6484 (Chat Completions), bingoYB/ham_home#16
+(Responses) and ash-project/ash_ai#155 (functions). For decimals, public programs quote the message;
+for a ``top_logprobs`` out of range, its form is guessed from that of ``n``.
 """
 
 from __future__ import annotations
@@ -69,7 +73,9 @@ def wrong_strict_function(function: Mapping[str, Any], where: str) -> Complaint 
     return Complaint(message=message, param=param, code="invalid_function_parameters")
 
 
-def wrong_strict_format(form: Mapping[str, Any], param: str) -> Complaint | None:
+def wrong_strict_format(
+    form: Mapping[str, Any], param: str, *, code: str | None = None
+) -> Complaint | None:
     """Return what is wrong with a *form* of answers that is declared as strict."""
     if form.get("strict") is not True:
         return None
@@ -77,7 +83,7 @@ def wrong_strict_format(form: Mapping[str, Any], param: str) -> Complaint | None
     if why is None:
         return None
     message = f"Invalid schema for response_format '{string(form.get('name'))}': {why}"
-    return Complaint(message=message, param=param)
+    return Complaint(message=message, param=param, code=code)
 
 
 def _strict_faults(schema: object, path: tuple[str, ...]) -> Iterator[str]:

@@ -355,6 +355,14 @@ DETAILS = [
         "`reasoning_effort` is not supported with this model",
     ),
     (Cure(C.OMIT, "reasoning_effort"), "This model does not support `reasoning_effort`."),
+    (
+        Cure(C.LIMIT_EFFORT, "high medium low max none"),
+        'invalid reasoning value: \'xhigh\' (must be "high", "medium", "low", "max", or "none")',
+    ),
+    (
+        Cure(C.LIMIT_EFFORT, "low medium high"),
+        'level "xhigh" not supported, valid levels: low, medium, high',
+    ),
     (Cure(C.OMIT, "reasoning"), "property 'reasoning' is unsupported"),
     (
         Cure(C.LIMIT_EFFORT, "low medium high"),

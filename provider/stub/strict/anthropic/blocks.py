@@ -196,6 +196,7 @@ def has_ids_and_names_in_form(request: AnthropicRequest) -> Complaint | None:
 
 @first_party
 def has_pictures_in_its_formats(request: AnthropicRequest) -> Complaint | None:
+    """Source: NousResearch/hermes-agent#55432 (the formats); public programs quote the message."""
     for index, place, block in request.blocks():
         source = mapping(block.get("source"))
         if block["type"] != "image" or source.get("type") != "base64":

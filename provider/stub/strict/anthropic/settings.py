@@ -269,6 +269,7 @@ def ends_with_user(request: AnthropicRequest) -> Complaint | None:
 
 @first_party
 def stops_at_words(request: AnthropicRequest) -> Complaint | None:
+    """Source: BerriAI/litellm#3286."""
     for each in listed(request.body.get("stop_sequences")):
         if isinstance(each, str) and not each.strip():
             return bad("stop_sequences: each stop sequence must contain non-whitespace")

@@ -180,11 +180,11 @@ def _misformed_call(part: Mapping[str, Any], where: str) -> Complaint | None:
 
 
 def samples_within_bounds(request: GeminiRequest) -> Complaint | None:
+    """Public programs that measured it quote the message, which names no place."""
     value = mapping(request.read.get("generationConfig")).get("temperature")
     if isinstance(value, bool) or not isinstance(value, int | float) or 0 <= value <= HOTTEST:
         return None
-    why = f"temperature must be in the range [0.0, {HOTTEST}]."
-    return lacking("generation_config.temperature", why)
+    return Complaint(message=f"temperature must be in the range [0.0, {HOTTEST}]")
 
 
 FIELD_RULES = (

@@ -50,7 +50,9 @@ class ChatRequest(StrictRequest):
         """All messages without the keys that hold null, except for the content.
 
         An SDK that writes its own answer into a request writes a null for all that is not there.
-        Groq alone is known to refuse one of them, ``refusal``.
+        Groq refuses one of them, ``refusal``, as public programs that delete it say (see
+        `_groq_unknown` for the message). It is taken here all the same, because the stub takes back
+        each of its answers in every form in which an SDK writes it.
         """
         return [_without_nulls(mapping(each)) for each in listed(self.body.get("messages"))]
 

@@ -171,12 +171,16 @@ def has_values_in_range(request: ChatRequest) -> Complaint | None:
 
 
 def _wrong_at_groq(request: ChatRequest) -> Complaint | None:
-    """Source: console.groq.com/docs/openai and /docs/reasoning, read on 2026-11-30."""
+    """Return Groq's refusal of what it cannot do.
+
+    Source: console.groq.com/docs/openai for what it is, read on 2026-11-30; public programs quote
+    the messages about ``n`` and ``reasoning_effort``.
+    """
     if request.body.get("n") not in (None, 1):
         return Complaint(message="'n' : number must be at most 1")
     refused = [
         name for name in ("logprobs", "top_logprobs", "logit_bias") if request.body.get(name)
-    ]
+    ]  # made up: the message is that of `reasoning_effort`
     is_plain = request.route.model.rpartition("/")[2].startswith(("llama-3", "llama-4", "gemma"))
     if is_plain and request.body.get("reasoning_effort") is not None:
         refused.append("reasoning_effort")
@@ -186,6 +190,7 @@ def _wrong_at_groq(request: ChatRequest) -> Complaint | None:
 
 
 def _wrong_combination(request: ChatRequest) -> Complaint | None:
+    """Source: ultimatejimmy/xray.koplugin#33 (JSON); public programs quote the other message."""
     body, kind = request.body, string(mapping(request.body.get("response_format")).get("type"))
     if body.get("top_logprobs") is not None and body.get("logprobs") is not True:
         message = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
@@ -201,6 +206,7 @@ def _wrong_combination(request: ChatRequest) -> Complaint | None:
 
 
 def chooses_a_declared_function(request: ChatRequest) -> Complaint | None:
+    """Public programs quote the message; no public report of it was found."""
     name = mapping(mapping(request.body.get("tool_choice")).get("function")).get("name")
     if request.vendor != "openai" or not isinstance(name, str):
         return None

@@ -125,7 +125,7 @@ def has_messages_in_form(request: ResponsesRequest) -> Complaint | None:
             at = f"{where}.content[{place}]"
             if mapping(part).get("type") not in taken:
                 return _not_among(at, mapping(part).get("type"), taken)
-            url = mapping(part).get("image_url")
+            url = mapping(part).get("image_url")  # aplpolaris/promptfx#724
             if url is not None and not isinstance(url, str):
                 return wrong_kind(f"{at}.image_url", "an image URL", url)
     return None

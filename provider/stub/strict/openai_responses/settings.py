@@ -134,8 +134,11 @@ def has_tools_in_form(request: ResponsesRequest) -> Complaint | None:
 
 @openai_only
 def has_values_that_it_knows(request: ResponsesRequest) -> Complaint | None:
+    """Source: see `openai_values`; public programs quote the message about ``include``."""
     form = mapping(mapping(request.body.get("text")).get("format"))
-    found = out_of_range(request.body) or wrong_strict_format(form, "text.format.schema")
+    found = out_of_range(request.body) or wrong_strict_format(
+        form, "text.format.schema", code="invalid_json_schema"
+    )
     for place, value in enumerate(listed(request.body.get("include"))):
         if found is None and value not in INCLUDED:
             *others, last = map(repr, INCLUDED)
@@ -148,6 +151,7 @@ def has_values_that_it_knows(request: ResponsesRequest) -> Complaint | None:
 
 @openai_only
 def chooses_a_declared_function(request: ResponsesRequest) -> Complaint | None:
+    """Public programs quote the message, for ``image_generation`` and ``web_search``."""
     choice = mapping(request.body.get("tool_choice"))
     names = {mapping(tool).get("name") for tool in listed(request.body.get("tools"))}
     if choice.get("type") != "function" or choice.get("name") in names:

@@ -1,7 +1,6 @@
 """Values that the strict stub refuses, and the nearest ones that it takes.
 
-Source: the pages named in `openai_values`, console.groq.com/docs/openai, and the references of the
-other APIs, read on 2026-11-30.
+Source: the rules that refuse them name the report of each message.
 """
 
 from __future__ import annotations
@@ -155,3 +154,24 @@ def test_an_image_of_responses_is_one_text(url: object, is_taken: bool) -> None:
     found = judge(body, route="openai/gpt-4.1", vendor="openai", wire="openai-responses")
 
     assert (found is None) is is_taken
+
+
+@pytest.mark.parametrize(
+    ("wire", "field", "param", "code"),
+    [
+        ("openai-chat", "response_format", "response_format", None),
+        ("openai-responses", "text", "text.format.schema", "invalid_json_schema"),
+    ],
+)
+def test_a_wrong_form_of_answers_is_named_as_openai_names_it(
+    wire: Wire, field: str, param: str, code: str | None
+) -> None:
+    """As agentscope-ai/agentscope-java#2548 and bingoYB/ham_home#16 have it."""
+    value = chat_form(OPEN) if wire == "openai-chat" else {"format": form(OPEN)}
+    body = {"model": "gpt-4.1", "messages": [USER], "input": [USER], field: value}
+    body.pop("input" if wire == "openai-chat" else "messages")
+
+    found = judge(body, route="openai/gpt-4.1", vendor="openai", wire=wire)
+
+    assert found is not None
+    assert (found.param, found.code) == (param, code)
