@@ -33,6 +33,11 @@ WAIT = (
 _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
 _PIECES = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?([a-zµ]+)", re.ASCII)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:(?:[T ]| at )(\d\d:\d\d(?::\d\d)?))?", re.ASCII)
+_CHINESE = re.compile(
+    r"(\d{4})年(\d{1,2})月(\d{1,2})日 ?(?:(\d{1,2})[:时](\d{1,2})(?:[:分](?:(\d{1,2})秒?)?)?)?"
+)
+CHINESE_DATE = r"\d{4}年\d{1,2}月\d{1,2}日(?: ?\d{1,2}[:时]\d{1,2}(?:[:分](?:\d{1,2}秒?)?)?)?"
+"""Pattern of a Chinese date inside a sentence, with or without the time of day."""
 
 EPOCH = 1e9  # less than the epoch seconds of any reset, and more than any wait
 _EPOCH_MS = 1e12
@@ -82,7 +87,7 @@ def instant(text: str, *, utc_offset: int = 0) -> datetime | None:
     Args:
         utc_offset: Hours by which a time without a zone is ahead of UTC.
     """
-    text = text.strip()[:100]
+    text = _in_digits(text.strip()[:100])
     at = number(text)
     if at is not None:
         return _of_epoch(at)
@@ -97,6 +102,16 @@ def instant(text: str, *, utc_offset: int = 0) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     return http_date(text)
+
+
+def _in_digits(text: str) -> str:
+    """Return *text*, or a Chinese date in it as ``2026-12-15 09:21:11``."""
+    found = _CHINESE.fullmatch(text)
+    if found is None:
+        return text
+    year, month, day, *time = (int(piece or 0) for piece in found.groups())
+    hour, minute, second = time
+    return f"{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}"
 
 
 def _of_epoch(at: float) -> datetime | None:

@@ -9,6 +9,7 @@ from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 from ..time_text import WAIT
 from .openai import TOO_LARGE, WAITS
+from .unknown_words import NO_MODEL
 
 # In a request, only messages of the history have this field.
 REASONING = (
@@ -42,6 +43,7 @@ GROQ = FactTable(
     other=(
         fact(K.TOOL_CALL_MALFORMED, code="tool_use_failed"),
         fact(K.NOT_FOUND, code="model_decommissioned"),
+        *facts(K.NOT_FOUND, *NO_MODEL, status="400 422 none"),
         fact(K.AUTH, code="organization_restricted"),
         fact(K.OVERLOADED, code="over_capacity flex_capacity_exceeded capacity_exceeded"),
     ),
@@ -108,6 +110,7 @@ MISTRAL = FactTable(
         fact(K.RATE_LIMIT, type="rate_limited"),
         fact(K.NOT_FOUND, type="invalid_model"),
         fact(K.NOT_FOUND, code="1500"),
+        *facts(K.NOT_FOUND, *NO_MODEL, status="400 422 none"),
     ),
     statuses=stands_for(
         {

@@ -25,6 +25,7 @@ from .openai import OVERFLOW, REJECTED, SUSPECTED, TOO_LARGE, WAITS
 from .openrouter import NONE_TAKES
 from .unknown_words import (
     BROKEN_CALL,
+    GONE,
     MALFORMED_CALL,
     NO_KEY,
     NO_MODEL,
@@ -55,6 +56,7 @@ _TELLING = (
     # Volcengine: bytedance/deer-flow#583. Snowflake Cortex: posit-dev/positron#11737.
     r"total tokens of (?:image and )?text exceed max message tokens",
     r"max tokens of \d{1,12} exceeded",
+    r"the max input characters is \d",  # Qianfan
 )
 # These are not: they could be a part of another error.
 _TOO_LONG = (
@@ -84,6 +86,7 @@ GENERIC = FactTable(
     money=(
         *facts(K.QUOTA, *(_GATEWAY + text for text in USED_UP), status="400 402 403 429 none"),
         fact(K.QUOTA, code="Arrearage"),  # DashScope
+        fact(K.QUOTA, type="budget_exceeded"),  # LiteLLM
         *facts(K.QUOTA, r"Insufficient (?:account )?(?:balance|credits?)", status="429 403 none"),
     ),
     overflow=(
@@ -146,6 +149,10 @@ GENERIC = FactTable(
             K.TOOL_CALL_MALFORMED, *(_GATEWAY + text for text in BROKEN_CALL), status="500 502 none"
         ),
         *facts(K.NOT_FOUND, *(_GATEWAY + text for text in NO_MODEL), status="400 422 none"),
+        *facts(K.NOT_FOUND, *(_GATEWAY + text for text in GONE), status="400 403 404 503 none"),
+        # Copilot: github/copilot-cli#793 and #954. It ends by itself, and no money is asked for.
+        fact(K.RATE_LIMIT, code="rate_limited"),
+        fact(K.RATE_LIMIT, text=r"Sorry, you have exceeded your Copilot token usage"),
         *facts(K.AUTH, *(_GATEWAY + text for text in NO_KEY), status="400 403 422 none"),
         fact(
             K.RATE_LIMIT,

@@ -26,7 +26,13 @@ USED_UP = (
     r"(?:exhausted|depleted|used up)",
     r"(?:Your )?account (?:has|is|balance is) (?:an )?(?:insufficient|overdue|in arrears)",
     r"(?:\w{1,20} ){0,4}?spend(?:ing)? limit (?:has been |is |was )?(?:exceeded|reached)",
-    r"(?:ExceededBudget|Budget has been exceeded)",  # LiteLLM
+    # LiteLLM
+    r"(?:ExceededBudget|Budget has been exceeded|No deployments available - crossed budget)",
+    r"LiteLLM [^\n]{1,200}? exceeded budget\b",
+    r"Payment required\b",
+    # OpenAI, behind a gateway. Gemini begins so too, and goes on with the rate that was exceeded.
+    r"(?:429 )?You exceeded your current quota, please check your plan and billing details"
+    r"(?![\s\S]{0,900}(?:ai\.google\.dev|retry in|Quota exceeded for))",
     r"[^\n]{0,20}?(?:余额不足|欠费|额度(?:不足|已?用[完尽]))",
     # xAI
     r"Your (?:newly created )?teams? [^\n]{0,120}(?:doesn't have any credits|used all available)",
@@ -69,6 +75,13 @@ NO_MODEL = (
     r"(?:Unknown|No such|Invalid) model\b(?! (?:output|response|parameter|input))",
     r"model_not_(?:found|supported|available)\b|模型不存在",
 )
+GONE = (
+    # SiliconFlow (666ghj/BettaFish#349); new-api and one-api, for a model that no channel offers.
+    r"Model (?:is |has been )?disabled\b",
+    r"No available channel for model\b",
+    r"(?:当前)?分组 ?\S{1,60} ?下(?:对于)?模型[^\n]{0,200}无可用渠道",
+)
+"""A model that is not there, whatever the status."""
 NO_KEY = (
     r"(?:Incorrect|Invalid|Missing|Malformed|Wrong|Expired|No|Bad)(?: or \w{1,20})? API[ _-]?key",
     r"(?:The |Your )?(?:provided )?API[ _-]?key (?:you provided |provided )?(?:is |was |has )?"

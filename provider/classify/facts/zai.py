@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
+from ..time_text import CHINESE_DATE
 
 ZAI = FactTable(
     money=(
@@ -55,6 +56,9 @@ ZAI = FactTable(
         r"|(?:重置|恢复|刷新)时间(?:为|是)?[:\uff1a]? ?)(?P<at>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)",
         # "…, after TIME it can be used again", as bigmodel.cn says it.
         r"(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ?(?:之?后|以后|起|重置|恢复|刷新)",
+        # The same with a Chinese date, for which no public report was found.
+        rf"(?P<at>{CHINESE_DATE}) ?(?:之?后|以后|起|重置|恢复|刷新|可)",
+        rf"(?:重置|恢复|刷新)时间(?:为|是)?[:\uff1a]? ?(?P<at>{CHINESE_DATE})",
     ),
     utc_offset=8,
     coded=(r"\[(?P<code>\d{4})\]",),  # as in "[1113][Insufficient balance][20261129...]"

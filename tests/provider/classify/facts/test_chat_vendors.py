@@ -23,6 +23,16 @@ ROWS = [
     Row("Groq, flex", "groq", 498, chat("x"), K.OVERLOADED),
     Row("Groq, a model that is gone", "groq", 400,
         chat("x", BAD, "model_decommissioned"), K.NOT_FOUND),
+    *(
+        Row(f"{name}, {text}", name, 400, chat(text), K.NOT_FOUND)
+        for name in ("groq", "mistral")
+        for text in (
+            "The model `llama-x` does not exist or you do not have access to it.",
+            "The model `llama3-8b` has been decommissioned and is no longer supported.",
+            "Invalid model: mistral-medium-9",
+        )
+    ),
+    Row("Groq, a tool", "groq", 400, chat("The model does not support tool `x`"), K.BAD_REQUEST),
     Row("Groq, restricted", "groq", 400, chat("x", BAD, "organization_restricted"), K.AUTH),
     Row("Groq, a field of another route", "groq", 400, chat(
         "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : "

@@ -10,7 +10,7 @@ from sidestep import FailureKind
 from sidestep.provider.classify.classify import classify_error_object, classify_response
 from sidestep.provider.cure import Change, Cure
 
-from .rows import BAD, K, Row, chat, check, claude
+from .rows import BAD, PLAN, K, Row, chat, check, claude
 
 if TYPE_CHECKING:
     from sidestep.provider.wire_name import Wire
@@ -163,6 +163,42 @@ ANSWERS: list[tuple[str, int, Any, FailureKind, More]] = [
     *((text, 500, chat(text), K.TOOL_CALL_MALFORMED, {}) for text in [
         "Failed to parse input at pos 10: <tool_call>", "invalid tool call arguments",
         "XML syntax error on line 3: unexpected EOF"]),
+    # Gateways: the model is not there, whatever the status; QuantumNous/new-api, one-api,
+    # SiliconFlow.
+    *((text, status, chat(text, type_, code), K.NOT_FOUND, {}) for text, status, type_, code in [
+        ("No available channel for model gpt-9 under group default (distributor)", 503,
+            "new_api_error", "model_not_found"),
+        ("No available channel for model gpt-9 under group default (distributor)", 503, None, None),
+        ("当前分组 svip 下对于模型 gpt-9 无可用渠道 (request id: 2)", 503, "one_api_error", None),
+        ("分组 auto 下模型 grok-2-latest 无可用渠道\uff08distributor\uff09", 503, None, None),
+        ("no available channel for model: DeepSeek-V4-Flash", 400, None, None),
+        ("Model is disabled", 403, None, None)]),
+    ("SiliconFlow", 403, {"code": 30003, "message": "Model disabled.", "data": None},
+        K.NOT_FOUND, {}),
+    ("a server without room", 503, chat("No available server for model x"), K.OVERLOADED, {}),
+    ("a key that is disabled", 403, chat("Key disabled"), K.AUTH, {}),
+    ("a region", 403, chat("This model is not available in your region"), K.AUTH, {}),
+    # Copilot's own limit ends by itself: github/copilot-cli#793, #954.
+    *((f"Copilot, {status}", status, chat("Sorry, you have exceeded your Copilot token usage. "
+        "Please review our Terms of Service", None, code), K.RATE_LIMIT, {})
+        for status, code in [(429, "rate_limited"), (429, None), (400, "rate_limited"),
+            (400, None), (403, None)]),
+    # Money: BerriAI/litellm#14144, and OpenAI's sentence without its code.
+    *((text, status, chat(text, type_), K.QUOTA, {}) for text, status, type_ in [
+        ("Payment required", 400, None), ("Payment Required: top up", 429, None),
+        ("Budget has been exceeded! Team=99c74652", 400, None),
+        ("No deployments available - crossed budget: Exceeded budget for deployment", 429, None),
+        ("LiteLLM User: engineer-1, exceeded budget for model=x", 429, "budget_exceeded"),
+        ("LiteLLM Team: blue team, exceeded budget for model=x", 429, None),
+        (PLAN, 429, None), (f"429 {PLAN} For more information on this error, read the docs", 429,
+            None)]),
+    ("Gemini's rate behind a gateway", 429, chat(f"{PLAN} For more information on this error, head "
+        "to: https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: "
+        "free_tier_requests, limit: 15\nPlease retry in 32.9s."), K.RATE_LIMIT, {}),
+    ("no deployment, by LiteLLM", 429, chat("No deployments available for selected model, Try "
+        "again in 5 seconds"), K.RATE_LIMIT, {}),
+    ("Qianfan, without its code", 400, chat("the max input characters is 20000"),
+        K.CONTEXT_OVERFLOW, {}),
     ("a call of the history", 400, chat("invalid tool call arguments"), K.BAD_REQUEST, {}),
     ("an hour", 429, chat("You have reached your hourly limit"), K.RATE_LIMIT, {}),
     ("a token of a grammar", 400, chat("invalid token at position 3"), K.BAD_REQUEST, {}),
