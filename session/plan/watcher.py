@@ -54,6 +54,7 @@ class PlanWatcher:
         self.is_read = False
         self._wall_clock = wall_clock
         self._environment: object = None
+        self._text: str | None = None
         self._reads: tuple[str, ...] = ()
         self._files: tuple[FileStamp, ...] = ()
         self._in_force = _NOTHING
@@ -65,16 +66,25 @@ class PlanWatcher:
         """The last good configuration; None: none is set."""
         return self._in_force[1]
 
+    def is_text_unchanged(self) -> bool:
+        """True if `VARIABLE` holds the text that was read last, and no file has to be looked at.
+
+        It needs no lock. It runs before every step, and nearly always there is no change.
+        """
+        text = self.environ.get(VARIABLE)
+        return text is not None and text == self._text
+
     def has_changed(self) -> bool:
         """True if `plan` differs from the plan at the last call."""
-        # Runs before every step and nearly always finds no change: one comparison and one `stat`.
         environment = self._fingerprint()
         is_same = self.is_read and environment == self._environment
         if is_same and (not self._files or all(map(FileStamp.is_unchanged, self._files))):
             return False
-        self._environment = environment
+        self._text, self._environment = None, environment
         is_changed = self._read_again()
         self.is_read = True
+        if isinstance(environment, str) and not self._files:
+            self._text = environment  # last, because a thread without the lock may look at it
         return is_changed
 
     def _fingerprint(self) -> object:
@@ -149,7 +159,7 @@ class PlanWatcher:
     def _outlive_fork(self) -> None:
         """Read again in a forked child, because another thread may have been reading."""
         self.lock = threading.RLock()
-        self._environment = None
+        self._text = self._environment = None
 
 
 def log_warnings(plan: Plan) -> None:

@@ -132,8 +132,9 @@ class Sidestep:
         replaced and every cooldown is cleared.
         """
         watcher = self._watcher
-        if watcher is None:
-            return self._active
+        active = self._active
+        if watcher is None or (watcher.is_text_unchanged() and watcher.plan is active.configured):
+            return active
         with watcher.lock:
             is_first = not watcher.is_read
             watcher.has_changed()
