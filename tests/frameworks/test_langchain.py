@@ -39,11 +39,11 @@ def agent_of(play: Played, *others: AgentMiddleware[Any, Any, Any], route: str =
     def build(route: Route) -> BaseChatModel:
         if route.provider == "anthropic":
             return ChatAnthropic(
-                model=route.model, base_url=play.base_url(route).removesuffix("/v1"), api_key="k",
-                max_retries=0,
+                model=route.model, base_url=play.base_url(route).removesuffix("/v1"),
+                api_key="stub-key", max_retries=0,
             )  # fmt: skip
         return ChatOpenAI(
-            model=route.model, base_url=play.base_url(route), api_key="k", max_retries=0,
+            model=route.model, base_url=play.base_url(route), api_key="stub-key", max_retries=0,
             http_async_client=play.http,
         )  # fmt: skip
 
@@ -219,7 +219,7 @@ async def test_a_sibling_without_a_model_is_passed_over() -> None:
             if route == B:
                 raise KeyError("GROQ_API_KEY")
             return ChatOpenAI(
-                model=route.model, base_url=play.base_url(route), api_key="k", max_retries=0
+                model=route.model, base_url=play.base_url(route), api_key="stub-key", max_retries=0
             )
 
         ours = SidestepMiddleware(play.middleware, A, build)
