@@ -99,8 +99,19 @@ class MessageTranslator:
             if not self._target.takes_system_later:
                 self._note("changed", "instructions", "here they can stand only as the user's")
                 role = "user"
+        if self._joins(role):
+            self.messages[-1] = replace(self.messages[-1], parts=self.messages[-1].parts + parts)
+            return
         self.messages.append(Message(role, parts, route=route))
         self.origins.append(self._message)
+
+    def _joins(self, role: str) -> bool:
+        """True if the next message becomes a part of the last one.
+
+        The servers that refuse all else take only a user and an answer in turn.
+        """
+        is_plain = self._target.plain_messages > 0 and role == "user"
+        return is_plain and bool(self.messages) and self.messages[-1].role == role
 
     def _user_parts(self, message: Message) -> list[Part]:
         """Return the parts of a message of the user or the agent, without signatures."""

@@ -21,6 +21,7 @@ from .anthropic import REJECTED as REJECTED_BY_CLAUDE
 from .bedrock import REJECTED as REJECTED_BY_BEDROCK
 from .chat_vendors import REASONING
 from .gemini import REJECTED as REJECTED_BY_GEMINI
+from .history_words import BROKEN_HISTORY, REFUSED_BY_TEMPLATE
 from .openai import OVERFLOW, REJECTED, SUSPECTED, TOO_LARGE, WAITS
 from .openrouter import NONE_TAKES
 from .unknown_words import (
@@ -111,11 +112,16 @@ GENERIC = FactTable(
     ),
     history=facts(
         K.HISTORY_REJECTED,
-        *(_GATEWAY + text for text in _REJECTED),
+        *(_GATEWAY + text for text in (*_REJECTED, *BROKEN_HISTORY)),
         *(_GATEWAY + PLACE + text for text in REJECTED_BY_CLAUDE),
         REASONING,
         _GATEWAY + r"Tool call id was ",
         status="400 422 none",
+    )
+    + facts(
+        K.HISTORY_REJECTED,
+        *(_GATEWAY + text for text in REFUSED_BY_TEMPLATE),
+        status="400 422 500 none",
     ),
     filter=(
         fact(K.CONTENT_FILTER, type="ContentPolicyViolationError"),

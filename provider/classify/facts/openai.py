@@ -11,6 +11,7 @@ from __future__ import annotations
 from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
 from ..time_text import WAIT
+from .history_words import BROKEN_HISTORY
 from .unknown_words import NO_TOOLS
 
 _QUOTA_CODES = (
@@ -30,7 +31,10 @@ CHAT = FactTable(
         fact(K.CONTEXT_OVERFLOW, code="context_length_exceeded"),
         fact(K.CONTEXT_OVERFLOW, type="context_length_exceeded"),
     ),
-    history=(fact(K.HISTORY_REJECTED, code="invalid_encrypted_content"),),
+    history=(
+        fact(K.HISTORY_REJECTED, code="invalid_encrypted_content"),
+        *facts(K.HISTORY_REJECTED, *BROKEN_HISTORY, status="400 422 none"),
+    ),
     filter=(
         fact(
             K.CONTENT_FILTER,

@@ -51,6 +51,31 @@ async def test_a_refusal_in_unknown_words_is_answered_with_plain_text(
 
 
 @pytest.mark.asyncio
+async def test_a_template_that_takes_only_roles_in_turn_gets_them_so() -> None:
+    """As vllm-project/vllm#6862 has it; such a template knows no results of tools."""
+    made, refusal = refusals("Conversation roles must alternate user/assistant/user/assistant/...")
+
+    def poisoned(body: Any) -> bool:
+        roles = [m["role"] for m in body["messages"] if m["role"] != "system"]
+        return roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]
+
+    session, store, route = session_before("house", refusal, poisoned)
+    call = ToolCall("call_1", "ls", {"path": "."}, "completed", "a.py")
+    for message in (
+        *history(route),
+        Message("assistant", [call], route),
+        Message("user", [Text("Stop.")]),
+        Message("user", [Text("And now?")]),
+    ):
+        await store.append(message)
+
+    assert (await session.turn("One.")).text == "Done."
+    refused = len(made)
+    assert (await session.turn("Two.")).text == "Done."
+    assert len(made) == refused <= 2
+
+
+@pytest.mark.asyncio
 async def test_what_plain_text_does_not_cure_is_raised_and_changes_nothing() -> None:
     sent: list[Any] = []
     made, refusal = refusals(UNKNOWN)
