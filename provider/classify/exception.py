@@ -15,6 +15,7 @@ from ..secret import redact_shapes
 from . import exception_names, exception_response
 from .exception_names import NameMeaning
 from .exception_response import CallContext, describe, is_named, peek, roots_of
+from .redirect import unreadable_redirect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,7 +185,9 @@ def _transport_failure(error: BaseException) -> Failure | None:
     if exception_names.TRANSPORTS.intersection(roots_of(error)):
         meanings = exception_names.BY_TRANSPORT
         meaning = next((meanings[name] for name in names if name in meanings), None)
-        return None if meaning is None else _failure_of_transport(error, meaning)
+        if meaning is None:
+            return None
+        return unreadable_redirect(str(error)) or _failure_of_transport(error, meaning)
     meaning = _meaning_of_own(error)
     return None if meaning is None else _failure_of_transport(error, meaning)
 

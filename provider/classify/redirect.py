@@ -42,6 +42,23 @@ def redirect_failure(
     )
 
 
+def unreadable_redirect(message: str) -> Failure | None:
+    """Return the failure for a redirect whose address httpx cannot read; None: *message* has none.
+
+    httpx reads the address although the redirect is not followed.
+    """
+    if not message.startswith("Invalid URL in location header"):
+        return None
+    return Failure(
+        kind=FailureKind.NETWORK,
+        code="redirect",
+        message="answered with a redirect to something that is no address",
+        stage=Stage.RESPONSE,
+        should_retry=False,
+        because="the address of a redirect",
+    )
+
+
 def _shown(location: str) -> str:
     """Return *location* without what could be a secret: a user, a query, a fragment."""
     try:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _NO_SUCH_ADDRESS = frozenset({404, 405})
 """Statuses that a wrong base URL has as well; then only the address shows it."""
+_PAGE = "a web page, as a wrong `baseUrl` does, or a network that wants a login"
 _PATIENCE = 5.0
 """Seconds for the body of an error, after its status has come."""
 
@@ -37,11 +38,12 @@ def is_stream(status: int, content_type: str, wire: Wire) -> bool:
 async def is_event_stream(response: httpx.Response, body: Body, wire: Wire) -> bool:
     """True if *response* has to be read event by event.
 
-    Some servers label an event stream as JSON, so that only its start tells them apart.
+    Some servers label an event stream as JSON or as a page, so that only its start tells them
+    apart.
     """
     kind = response.headers.get("content-type", "")
     if is_stream(response.status_code, kind, wire):
-        return True
+        return "html" not in kind or not await body.begins_with_page()
     return 200 <= response.status_code < 300 and await body.begins_with_event()
 
 
@@ -58,7 +60,7 @@ async def read_failure(
     failure = failure_of_response(
         response.status_code, response.headers, body, provider=provider, now=now
     )
-    if response.status_code in _NO_SUCH_ADDRESS:
+    if response.status_code in _NO_SUCH_ADDRESS or response.is_success:
         failure.message += f" (asked at {_address(response)})"
     return failure
 
@@ -73,9 +75,10 @@ def failure_of_response(
 ) -> Failure:
     """Return the failure in a response that is not a stream: an error, or other JSON with a 200."""
     if 200 <= status < 300 and not _has_error(body):
+        what = _PAGE if body.lstrip().startswith(b"<") else "JSON that names no error"
         return Failure(
             kind=FailureKind.SERVER_ERROR,
-            message="answered a request for a stream with JSON that names no error",
+            message=f"answered a request for a stream with {what}",
             stage=Stage.STREAM,
         )
     return classify_response(status, headers, body, provider=provider, wire=provider.wire, now=now)

@@ -110,16 +110,23 @@ class Body:
 
     async def begins_with_event(self) -> bool:
         """True if the body begins as server-sent events do; it can still be read from its start."""
+        return is_event(await self._start())
+
+    async def begins_with_page(self) -> bool:
+        """True if the body begins as HTML does; it can still be read from its start."""
+        return (await self._start()).startswith(b"<")
+
+    async def _start(self) -> bytes:
         read: list[bytes] = []
         start = b""
         with suppress(Exception):
             async for block in self.blocks:
                 read.append(block)
                 start = (start + block[:_START]).removeprefix(_BOM).lstrip()[:_START]
-                if len(start) >= _LONGEST_FIELD or start.startswith((b"{", b"[", b":")):
+                if len(start) >= _LONGEST_FIELD or start.startswith((b"{", b"[", b":", b"<")):
                     break
         self._put_on_top(_joined(read, self.blocks))
-        return is_event(start)
+        return start
 
     async def release(self) -> None:
         """Return the connection to the pool, even if we are cancelled.
