@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from inspect import iscoroutinefunction
 from typing import Protocol
 
 import anyio
@@ -24,6 +26,29 @@ class Clock(Protocol):
         ...
 
 
+class BlockingClock(Clock, Protocol):
+    """A clock for `Sidestep.step_sync` as well."""
+
+    def wait(self, seconds: float) -> None:
+        """Block this thread for *seconds*."""
+        ...
+
+
+def wait_of(clock: Clock) -> Callable[[float], object]:
+    """Return how *clock* blocks a thread, the `wait` of a `BlockingClock`.
+
+    Raises:
+        TypeError: It has no such method.
+    """
+    wait: object = getattr(clock, "wait", None)
+    if callable(wait) and not iscoroutinefunction(wait):
+        return wait
+    raise TypeError(
+        f"the clock {type(clock).__name__} cannot wait without an event loop: "
+        "give it a synchronous method `wait(seconds)`, which blocks"
+    )
+
+
 class SystemClock:
     """The monotonic clock of this machine."""
 
@@ -32,3 +57,7 @@ class SystemClock:
     async def sleep(self, seconds: float) -> None:
         """Sleep for *seconds*."""
         await anyio.sleep(seconds)
+
+    def wait(self, seconds: float) -> None:
+        """Block this thread for *seconds*."""
+        time.sleep(seconds)  # looked up now, because gevent and tests replace it

@@ -36,6 +36,10 @@ class VirtualClock:
         self.now += seconds
         await anyio.lowlevel.checkpoint()
 
+    def wait(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
 
 class CommonClock:
     """Time that several tasks share: it moves to the next sleeper when all of them wait."""

@@ -54,6 +54,8 @@ from .session.step.degraded import DegradedRoutes
 from .session.step.middleware import Sidestep
 from .session.step.move_policy import MoveHistory
 from .session.step.step import Step
+from .session.step.sync_attempt import SyncAttempt
+from .session.step.sync_step import SyncStep
 
 if TYPE_CHECKING:
     from .provider.catalog.provider import Provider
@@ -136,6 +138,8 @@ __all__ = [
     "StreamInterrupted",
     "Summary",
     "Swapped",
+    "SyncAttempt",
+    "SyncStep",
     "Text",
     "TextDelta",
     "Tool",

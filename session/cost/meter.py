@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ...provider.conversation import Part
     from ...provider.route import Route
     from ..event import Event
-    from ..step.attempt import Attempt
-    from ..step.step import Step
+    from ..step.base_attempt import BaseAttempt
+    from ..step.base_step import BaseStep
     from .ledger import Ledger
 
 
@@ -46,7 +46,7 @@ class StepMeter:
         self._costs: dict[int, AttemptCost] = {}
         self._reserved = Amount(attempts=1)
 
-    def check_budget(self, step: Step, route: Route, size: int) -> None:
+    def check_budget(self, step: BaseStep, route: Route, size: int) -> None:
         """Return if every budget allows an attempt of *step* on *route*.
 
         Args:
@@ -70,7 +70,7 @@ class StepMeter:
 
     @contextmanager
     def charging(
-        self, step: Step, attempt: Attempt, request: RenderedRequest, reply: Reply
+        self, step: BaseStep, attempt: BaseAttempt, request: RenderedRequest, reply: Reply
     ) -> Iterator[None]:
         """Reserve what *attempt* may cost, and charge what it did cost, even if it fails."""
         reserved = self._reserved
@@ -85,7 +85,7 @@ class StepMeter:
             self._reserve(reserved, -1)
             self._charge(step, attempt, *_usage_of(reply, request, error))
 
-    def close(self, attempts: Sequence[Attempt]) -> tuple[AttemptRecord, ...]:
+    def close(self, attempts: Sequence[BaseAttempt]) -> tuple[AttemptRecord, ...]:
         """Return the outcome and cost of *attempts*, and add them to each account."""
         records = tuple(_record(attempt, self._costs.get(attempt.number)) for attempt in attempts)
         for account in self._accounts:
@@ -96,7 +96,9 @@ class StepMeter:
         for account in self._accounts:
             account.held.add(amount, sign)
 
-    def _charge(self, step: Step, attempt: Attempt, usage: Usage, is_estimated: bool) -> None:
+    def _charge(
+        self, step: BaseStep, attempt: BaseAttempt, usage: Usage, is_estimated: bool
+    ) -> None:
         route, input_tokens, output_tokens = attempt.route, usage.input or 0, usage.output or 0
         money = self._ledger.price(route, usage)
         for account in self._accounts:
@@ -109,7 +111,7 @@ class StepMeter:
         self._emit(cost)
 
 
-def _exceeded(step: Step, why: str) -> BudgetExceeded:
+def _exceeded(step: BaseStep, why: str) -> BudgetExceeded:
     attempts = step.attempts
     message = why
     if attempts:
@@ -120,7 +122,7 @@ def _exceeded(step: Step, why: str) -> BudgetExceeded:
     return error
 
 
-def _record(attempt: Attempt, cost: AttemptCost | None) -> AttemptRecord:
+def _record(attempt: BaseAttempt, cost: AttemptCost | None) -> AttemptRecord:
     failure = attempt.failure
     return AttemptRecord(
         route=attempt.route,

@@ -51,6 +51,11 @@ class VirtualClock:
         self.now += seconds
         await anyio.lowlevel.checkpoint()
 
+    def wait(self, seconds: float) -> None:
+        """Move the time on by *seconds*."""
+        self.slept.append(seconds)
+        self.now += seconds
+
 
 class PlayedStub:
     """The providers of a test, which `stub` plays.

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from .attempt import Attempt
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from .attempt import Attempt
-    from .step import Step
+    from .base_step import BaseStep
+    from .sync_attempt import SyncAttempt
+    from .sync_step import SyncStep
 
 
-class AttemptLoop:
-    """What ``async for attempt in step`` iterates over.
+class BaseAttemptLoop:
+    """What a loop over a step iterates over.
 
     Nothing but the loop refers to it, so that it is dropped as soon as the loop is left, and the
     step with its attempts may be kept.
@@ -20,21 +23,40 @@ class AttemptLoop:
 
     __slots__ = ("_step",)
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: BaseStep) -> None:
         self._step = step
-
-    def __aiter__(self) -> Self:
-        return self
-
-    def __anext__(self) -> Awaitable[Attempt]:
-        return self._step.next_attempt(self)
 
     def __del__(self) -> None:
         if self._step.following is not None:  # nobody has taken the next attempt
             leave(self._step)
 
 
-def leave(step: Step) -> None:
+class AttemptLoop(BaseAttemptLoop):
+    """What ``async for attempt in step`` iterates over."""
+
+    __slots__ = ()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    def __anext__(self) -> Awaitable[Attempt]:
+        return self._step.next_attempt(Attempt, self)
+
+
+class SyncAttemptLoop(BaseAttemptLoop):
+    """What ``for attempt in step`` iterates over."""
+
+    __slots__ = ()
+    _step: SyncStep
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> SyncAttempt:
+        return next(self._step)
+
+
+def leave(step: BaseStep) -> None:
     """End *step* if it has begun and has not ended, because its loop was left."""
     if step.has_begun and not step.is_over:
         left = GeneratorExit("the loop over the attempts was left")
@@ -42,7 +64,7 @@ def leave(step: Step) -> None:
         step.end(left)
 
 
-def end_open_attempt(step: Step, error: BaseException) -> None:
+def end_open_attempt(step: BaseStep, error: BaseException) -> None:
     """Record that *error* ends an attempt of *step* that is still open, and the step with it."""
     if step.attempts and not step.attempts[-1].has_ended:
         attempt = step.attempts[-1]

@@ -10,11 +10,13 @@ from .decision import StepState, Stop, decide
 from .recovery import Recovery
 
 if TYPE_CHECKING:
-    from .attempt import Attempt
-    from .step import Step
+    from .base_attempt import BaseAttempt
+    from .base_step import BaseStep
 
 
-def end_broken_step(step: Step, attempt: Attempt, exc: Exception, error: BaseException) -> None:
+def end_broken_step(
+    step: BaseStep, attempt: BaseAttempt, exc: Exception, error: BaseException
+) -> None:
     """End *step* with *error*, which came up while *exc* of *attempt* was handled.
 
     The route is degraded as if every retry and swap were spent, because the agent's own mistake
@@ -31,7 +33,7 @@ def end_broken_step(step: Step, attempt: Attempt, exc: Exception, error: BaseExc
     step.end(error)
 
 
-def _usable_failure(exc: Exception, error: BaseException, attempt: Attempt) -> Failure:
+def _usable_failure(exc: Exception, error: BaseException, attempt: BaseAttempt) -> Failure:
     """Return the failure behind *exc* without the agent's `classify`, as far as it can be read."""
     try:
         failure = (
@@ -45,7 +47,7 @@ def _usable_failure(exc: Exception, error: BaseException, attempt: Attempt) -> F
     return failure
 
 
-def _last_cooldown(step: Step, failure: Failure) -> float | None:
+def _last_cooldown(step: BaseStep, failure: Failure) -> float | None:
     """Return the least cooldown of the route if no attempt follows; None: it is not degraded."""
     limits = step.limits
     state = StepState(backoff=0.0, retries=limits.max_retries, swaps=limits.max_swaps)

@@ -3,8 +3,8 @@
 A cancel scope may not stay open while the host's code yields, because whoever reads an asynchronous
 generator would be inside the scope as well, and stay there after leaving the generator. So there is
 a scope only where nothing of the host's can yield: `ScopeLimit`, for `Step.run`. The ``async for``
-form has `TaskLimit` on asyncio. On trio nothing can take its place, and the deadline is checked
-between the attempts.
+form has `TaskLimit` on asyncio. On trio, and without an event loop, nothing can take its place:
+`DeadlineCheck` looks at the deadline when the block has ended.
 """
 
 from __future__ import annotations
@@ -54,6 +54,19 @@ class ScopeLimit:
         is_caught = self._scope.__exit__(None if exc is None else type(exc), exc, trace) is True
         # A cancelled call may raise an exception of its own instead.
         return is_caught or (self._scope.cancel_called and isinstance(exc, Exception))
+
+
+class DeadlineCheck:
+    """Nothing: the deadline is looked at once the block has ended with an exception."""
+
+    __slots__ = ("_deadline",)
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+
+    def end(self, exc: BaseException | None) -> bool:
+        """Return whether the block has ended with *exc* after the deadline."""
+        return isinstance(exc, Exception) and self._deadline.has_passed()
 
 
 class TaskLimit:
@@ -113,7 +126,7 @@ def _due(limit: ref[TaskLimit]) -> None:
 
 
 def call_limit(deadline: Deadline, *, is_one_call: bool) -> CallLimit | None:
-    """Return what ends the block that begins now at *deadline*; None: it cannot be ended.
+    """Return what ends the block that begins now at *deadline*; None: there is none.
 
     Call it in ``__aenter__``, because it looks for the function that has the block.
 
@@ -127,7 +140,7 @@ def call_limit(deadline: Deadline, *, is_one_call: bool) -> CallLimit | None:
         return ScopeLimit(deadline)
     frame = _frame_of_block(sys._getframe(2))
     if frame is None or sniffio.current_async_library() != "asyncio":
-        return None
+        return DeadlineCheck(deadline)
     return TaskLimit(max(left, 0.0), frame)
 
 

@@ -13,6 +13,8 @@ from contextlib import suppress
 from itertools import count
 from weakref import ReferenceType, ref
 
+import sniffio
+
 from ...provider.log import logger
 from ..clock import Clock, SystemClock
 from ..plan.plan import Plan
@@ -26,10 +28,11 @@ _MOST_SINGLE = 5
 
 
 class CarelessUse:
-    """Look for two mistakes, and log a warning of each.
+    """Look for three mistakes, and log a warning of each.
 
     - The SDK retries inside each attempt, so that an attempt is several requests.
     - A new `Sidestep` is made for each step, so that none knows which routes are degraded.
+    - A synchronous step waits in a thread that runs an event loop. A notebook does that rightly.
     """
 
     def __init__(self) -> None:
@@ -64,9 +67,10 @@ class CarelessUse:
         if _ENGINE in self._reported or (place := _place(clock)) is None:
             return
         configured = (plan.source, plan.config, plan.chains)
-        if self._line is None or not self._line.continues(configured, place):
-            self._line = _Line(configured, place)
-        if self._line.add(engine, numbers):
+        line = self._line  # another thread may replace it
+        if line is None or not line.continues(configured, place):
+            line = self._line = _Line(configured, place)
+        if line.add(engine, numbers):
             self._reported.add(_ENGINE)
             self._line = None
             logger.warning(
@@ -74,7 +78,20 @@ class CarelessUse:
                 "knows which routes are degraded: make one for the whole process"
             )
 
+    def look_at_wait(self, seconds: float) -> None:
+        """Warn if this thread, which is about to block for *seconds*, runs an event loop."""
+        library = _running_library()
+        if library is None or _WAIT in self._reported:
+            return
+        self._reported.add(_WAIT)
+        logger.warning(
+            "a synchronous step waits %.1f s in the thread of a running event loop (%s), which "
+            "stands still meanwhile: take `middleware.step(route)`, or run the step in a thread "
+            "of its own", seconds, library,
+        )  # fmt: skip
 
+
+_WAIT = "wait"
 _ENGINE = "Sidestep"
 
 
@@ -130,6 +147,16 @@ def _place(clock: Clock) -> object:
     if place is not None:
         return place
     return threading.current_thread() if isinstance(clock, SystemClock) else None
+
+
+def _running_library() -> str | None:
+    """Return the library of the event loop that runs in this thread; None: none runs.
+
+    `sniffio.current_async_library` says "asyncio" in a worker thread of `anyio.run` as well.
+    """
+    if "asyncio" in sys.modules and sys.modules["asyncio"]._get_running_loop() is not None:
+        return "asyncio"
+    return sniffio.thread_local.name  # trio's, which asyncio cannot see
 
 
 def _retrying_sdk(exc: BaseException) -> str | None:

@@ -7,24 +7,40 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping
+    from itertools import count
 
     from ...provider.catalog.provider import Provider
     from ...provider.failure import Failure
     from ...provider.route import Route
     from ..clock import Clock
+    from ..deadline import Deadline
     from ..event import Listener
+    from ..journal.journal import Journal
+    from ..plan.active_plan import ActivePlan
     from ..plan.retry import RetryPolicy
     from .degraded import DegradedRoutes
 
 
 class Engine(Protocol):
-    """The `Sidestep`, as far as a step uses it."""
+    """The `Sidestep`, as far as a step uses it.
+
+    Attributes:
+        numbers: The number of each step.
+        no_deadline: What a step without a deadline has.
+    """
 
     clock: Clock
     degraded: DegradedRoutes
     policy: RetryPolicy
     rng: random.Random
     on_event: Listener | None
+    journal: Journal | None
+    numbers: count[int]
+    no_deadline: Deadline
+
+    @property
+    def active(self) -> ActivePlan:
+        """The configuration that is in force, as one snapshot."""
 
     def failure_of(
         self, exc: Exception, route: Route, providers: Mapping[str, Provider]

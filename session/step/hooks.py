@@ -6,13 +6,12 @@ type, ends the step as `broken_step` says.
 
 from __future__ import annotations
 
-from inspect import isawaitable
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING
-
-import anyio
 
 from ...provider.log import logger
 from ..callback import log_callback_error, refuse_awaitable, shown, wrong_value
+from .waiter import BLOCKING, IN_LOOP, Waiter
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -21,12 +20,19 @@ if TYPE_CHECKING:
     from ...provider.route import Route
 
 _COUNT_TIMEOUT = 5.0
-"""Seconds that a count may take; after that the estimate is used."""
+"""Seconds that a count may take in an event loop; after that the estimate is used."""
+_NAMES = ("serves", "repair", "check_move", "before_attempt", "count")
 _MAX_TOKENS = 1_000_000_000
 
 
 class Hooks:
     """The functions that an agent passed to one step; see `Sidestep.step`.
+
+    Args:
+        waiter: How the step waits for what *check_move* and *count* return.
+
+    Raises:
+        TypeError: The step is synchronous, and a function is not; the message names it.
 
     Attributes:
         serves: Returns whether the agent can send requests to a route, or why not; None: it can.
@@ -34,24 +40,40 @@ class Hooks:
         before_attempt: Called before each attempt; None: nothing is.
     """
 
-    __slots__ = ("_count", "_repair", "_repaired", "before_attempt", "check_move", "serves")
+    __slots__ = (
+        "_count",
+        "_repair",
+        "_repaired",
+        "_waiter",
+        "before_attempt",
+        "check_move",
+        "serves",
+    )
 
     def __init__(
         self,
         serves: Callable[[Route], bool | str] | None,
         repair: Callable[[Failure], str | None] | None,
-        check_move: Callable[[], Awaitable[str | None]] | None,
+        check_move: Callable[[], object] | None,
         before_attempt: Callable[[Route], None] | None,
-        count: Callable[[Route], Awaitable[int | None]] | None,
+        count: Callable[[Route], object] | None,
+        *,
+        waiter: Waiter,
     ) -> None:
+        if waiter is BLOCKING:
+            hooks = (serves, repair, check_move, before_attempt, count)
+            for name, hook in zip(_NAMES, hooks, strict=True):
+                if hook is not None:
+                    refuse_asynchronous(name, hook)
         self.serves = None if serves is None else _checked_serves(serves)
-        self.check_move = None if check_move is None else _checked_check_move(check_move)
+        self.check_move = None if check_move is None else _checked_check_move(check_move, waiter)
         self.before_attempt = (
             None if before_attempt is None else _checked_before_attempt(before_attempt)
         )
         self._repair = repair
         self._repaired: set[Route] = set()
         self._count = count
+        self._waiter = waiter
 
     @property
     def can_count(self) -> bool:
@@ -62,9 +84,9 @@ class Hooks:
         """Return how many tokens the step takes on *route*; None: unknown, or too slow."""
         if self._count is None:
             return None
-        with anyio.move_on_after(_COUNT_TIMEOUT):
+        with self._waiter.scope(_COUNT_TIMEOUT):
             try:
-                count = await _awaited("count", self._count(route), _COUNTED)
+                count = await self._waiter.value("count", self._count(route), _COUNTED)
             except Exception:  # noqa: BLE001 - it is logged
                 log_callback_error(f"`count` raised for {route}")
                 return None
@@ -98,14 +120,6 @@ class Hooks:
 _COUNTED = "the number of tokens as an `int` of 0 or more, or None if it is not known"
 
 
-async def _awaited(hook: str, answer: object, wanted: str) -> object:
-    """Return what *hook*, which has to be asynchronous, returns in the end."""
-    if not isawaitable(answer):
-        raise wrong_value(hook, answer, wanted, is_async=True)
-    returned: object = await answer
-    return returned
-
-
 def _checked_serves(serves: Callable[[Route], object]) -> Callable[[Route], bool | str]:
     def ask(route: Route) -> bool | str:
         verdict = serves(route)
@@ -117,12 +131,12 @@ def _checked_serves(serves: Callable[[Route], object]) -> Callable[[Route], bool
 
 
 def _checked_check_move(
-    check_move: Callable[[], object],
+    check_move: Callable[[], object], waiter: Waiter
 ) -> Callable[[], Awaitable[str | None]]:
     wanted = "None if the conversation can move, or a text that says why not"
 
     async def ask() -> str | None:
-        why = await _awaited("check_move", check_move(), wanted)
+        why = await waiter.value("check_move", check_move(), wanted)
         if why is None or isinstance(why, str):
             return why
         raise wrong_value("check_move", why, wanted)
@@ -137,5 +151,19 @@ def _checked_before_attempt(before_attempt: Callable[[Route], object]) -> Callab
     return call
 
 
-NO_HOOKS = Hooks(None, None, None, None, None)
-"""Shared by all steps without hooks, because most steps have none."""
+def refuse_asynchronous(name: str, hook: Callable[..., object]) -> None:
+    """Check that the hook *name* of a synchronous step is not asynchronous.
+
+    Raises:
+        TypeError: It is.
+    """
+    if iscoroutinefunction(hook) or iscoroutinefunction(type(hook).__call__):
+        raise TypeError(
+            f"`{name}` is asynchronous, but `step_sync` has no event loop: write it without "
+            "`async`, or take `middleware.step(route)`"
+        )
+
+
+NO_HOOKS = Hooks(None, None, None, None, None, waiter=IN_LOOP)
+NO_SYNC_HOOKS = Hooks(None, None, None, None, None, waiter=BLOCKING)
+"""Each shared by all its steps without hooks, because most steps have none."""

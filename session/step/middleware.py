@@ -12,9 +12,8 @@ from typing import Self
 from ...provider.catalog.provider import Provider
 from ...provider.failure import Failure, FailureKind
 from ...provider.route import Route
-from ..argument import validated_deadline
 from ..callback import log_callback_error, wrong_value
-from ..clock import Clock, SystemClock
+from ..clock import Clock, SystemClock, wait_of
 from ..deadline import Deadline
 from ..error import StepFailed
 from ..event import Listener
@@ -28,13 +27,16 @@ from ..plan.plan import Plan
 from ..plan.retry import RetryPolicy
 from ..plan.unknown_variable import log_unknown_variables
 from ..plan.watcher import PlanWatcher, log_warnings
+from .base_step import BaseStep
 from .careless_use import CARELESS_USE
 from .checked_failure import check_failure, classified
 from .degraded import DegradedRoutes
-from .hooks import NO_HOOKS, Hooks
+from .hooks import NO_HOOKS, NO_SYNC_HOOKS, Hooks, refuse_asynchronous
 from .move_policy import MoveHistory
 from .route_walk import choose_start
 from .step import Step
+from .sync_step import SyncStep
+from .waiter import BLOCKING, IN_LOOP
 
 Classify = Callable[[Exception], Failure | FailureKind | None]
 
@@ -80,8 +82,8 @@ class Sidestep:
         self.journal = journal
         self.degraded = DegradedRoutes(timer=self.clock.time)
         self._classify = classify
-        self._numbers = count(1)
-        self._never = Deadline(self.clock, None)
+        self.numbers = count(1)
+        self.no_deadline = Deadline(self.clock, None)
         self._watcher: PlanWatcher | None = None
         self._environ: Mapping[str, str] = os.environ
         if isinstance(config, PlanWatcher):
@@ -233,21 +235,60 @@ class Sidestep:
             ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
                 *deadline* is not above 0.
         """
-        seconds = None if deadline is None else validated_deadline(deadline)
-        if journal is None and self.journal is not None:
-            journal = self.journal.scope()
-        active, number = self.active, next(self._numbers)
-        pinned = None if history is None else history.route
         hooks = NO_HOOKS
         if serves or repair or check_move or before_attempt or count:
-            hooks = Hooks(serves, repair, check_move, before_attempt, count)
-        elif number == 1 and history is None and active.plan is not None:
-            CARELESS_USE.look_at_first_step(self, self._numbers, active.plan, self.clock)
-        return Step(
-            self, active, active.options_for(route, needs, pinned), number, hooks=hooks,
-            deadline=self._never if seconds is None else Deadline.after(self.clock, seconds),
-            history=history, on_event=on_event, journal=journal,
+            hooks = Hooks(serves, repair, check_move, before_attempt, count, waiter=IN_LOOP)
+        step = Step(
+            self, route, needs, deadline, hooks=hooks, history=history, on_event=on_event,
+            journal=journal,
         )  # fmt: skip
+        if step.number == 1 and hooks is NO_HOOKS:
+            self._look_at_first(step, history)
+        return step
+
+    def step_sync(
+        self,
+        route: str,
+        *,
+        needs: Needs | None = None,
+        deadline: float | None = None,
+        serves: Callable[[Route], bool | str] | None = None,
+        repair: Callable[[Failure], str | None] | None = None,
+        history: MoveHistory | None = None,
+        check_move: Callable[[], str | None] | None = None,
+        before_attempt: Callable[[Route], None] | None = None,
+        count: Callable[[Route], int | None] | None = None,
+        on_event: Listener | None = None,
+        journal: Listener | None = None,
+    ) -> SyncStep:
+        """Return the attempts of one step, to iterate over without an event loop.
+
+        The arguments are those of `step`, but *check_move* and *count* are synchronous. Nothing
+        ends a call or a hook that runs: *deadline* is checked between the attempts, and an
+        exception after it degrades no route. `SyncAttempt.seconds_left` is the timeout for a call.
+
+        Raises:
+            TypeError: A hook is asynchronous, or the clock of this `Sidestep` has no `wait`.
+            ValueError: As in `step`.
+        """
+        wait_of(self.clock)
+        hooks = NO_SYNC_HOOKS
+        if serves or repair or check_move or before_attempt or count:
+            hooks = Hooks(serves, repair, check_move, before_attempt, count, waiter=BLOCKING)
+        if on_event is not None:
+            refuse_asynchronous("on_event", on_event)
+        step = SyncStep(
+            self, route, needs, deadline, hooks=hooks, history=history, on_event=on_event,
+            journal=journal,
+        )  # fmt: skip
+        if step.number == 1 and hooks is NO_SYNC_HOOKS:
+            self._look_at_first(step, history)
+        return step
+
+    def _look_at_first(self, step: BaseStep, history: MoveHistory | None) -> None:
+        """Warn if *step*, the first one of this `Sidestep`, is one of many such first steps."""
+        if history is None and step.active.plan is not None:
+            CARELESS_USE.look_at_first_step(self, self.numbers, step.active.plan, self.clock)
 
     def failure_of(
         self, exc: Exception, route: Route, providers: Mapping[str, Provider] | None = None

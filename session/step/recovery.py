@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from ...provider.classify.time_text import seconds_until
 from ...provider.failure import Failure
-from .attempt import Attempt
+from .base_attempt import BaseAttempt
 from .decision import (
     Decision,
     Repair,
@@ -24,7 +24,7 @@ from .step_error import error_to_raise
 
 if TYPE_CHECKING:
     from ...provider.route import Route
-    from .step import Step
+    from .base_step import BaseStep
 
 
 class Recovery:
@@ -32,10 +32,10 @@ class Recovery:
 
     __slots__ = ("_step",)
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: BaseStep) -> None:
         self._step = step
 
-    async def after(self, attempt: Attempt, exc: Exception) -> bool:
+    async def after(self, attempt: BaseAttempt, exc: Exception) -> bool:
         """Handle what *attempt* raised; True if another attempt follows.
 
         Raises:
@@ -85,7 +85,7 @@ class Recovery:
         else:
             step.retries += 1
 
-    def _is_interrupted(self, attempt: Attempt, failure: Failure) -> bool:
+    def _is_interrupted(self, attempt: BaseAttempt, failure: Failure) -> bool:
         """True if output was shown that the agent cannot take back."""
         config = self._step.active.config
         interrupts = config is not None and config.on_partial == "interrupt"
@@ -93,7 +93,12 @@ class Recovery:
         return is_shown and is_route_failure(failure)
 
     def _decide(
-        self, attempt: Attempt, failure: Failure, *, is_last: bool = False, may_move: bool = True
+        self,
+        attempt: BaseAttempt,
+        failure: Failure,
+        *,
+        is_last: bool = False,
+        may_move: bool = True,
     ) -> Decision:
         """Return what follows.
 
@@ -123,7 +128,9 @@ class Recovery:
         )
         return decide(failure, state, limits)
 
-    async def _confirmed(self, decision: Decision, attempt: Attempt, failure: Failure) -> Decision:
+    async def _confirmed(
+        self, decision: Decision, attempt: BaseAttempt, failure: Failure
+    ) -> Decision:
         """Return *decision*; a swap may become another decision in `_confirm_swap`.
 
         An exception of a hook ends the step, and degrades the route as the swap would have.
@@ -137,7 +144,7 @@ class Recovery:
             self._step.end(error)
             raise
 
-    async def _confirm_swap(self, swap: Swap, attempt: Attempt, failure: Failure) -> Decision:
+    async def _confirm_swap(self, swap: Swap, attempt: BaseAttempt, failure: Failure) -> Decision:
         """Check that the conversation may move and that the sibling has room for it.
 
         If not, return the retry that is left, else a `Stop` with the same cooldown. This runs only
@@ -159,7 +166,9 @@ class Recovery:
             decision = self._decide(attempt, failure)
         return decision
 
-    def _go_on(self, decision: Retry | Repair | Swap, attempt: Attempt, failure: Failure) -> None:
+    def _go_on(
+        self, decision: Retry | Repair | Swap, attempt: BaseAttempt, failure: Failure
+    ) -> None:
         step = self._step
         step.following = decision
         match decision:
@@ -192,7 +201,7 @@ class Recovery:
         if step.retrying is None and retry.is_outage:
             step.retrying = step.degraded.begin_retry(route)
 
-    def degrade(self, attempt: Attempt, failure: Failure, cooldown: float | None) -> None:
+    def degrade(self, attempt: BaseAttempt, failure: Failure, cooldown: float | None) -> None:
         """Degrade the route of *attempt*, unless *cooldown* is None, and end its probe."""
         step = self._step
         config = step.active.config

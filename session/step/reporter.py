@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from ...provider.failure import Failure
     from ...provider.route import Route
     from ..event import EngineEvent, Event, Listener
-    from .attempt import Attempt
+    from .base_attempt import BaseAttempt
+    from .base_step import BaseStep
     from .decision import Repair, Retry
-    from .step import Step
 
 
 Verdict = Literal["healthy", "degraded", "none"]
@@ -69,31 +69,31 @@ class StepReporter:
         if self.has_listeners:
             self._emit(StepStarted(self._number, requested, route))
 
-    def step_ended(self, step: Step, error: str | None) -> None:
+    def step_ended(self, step: BaseStep, error: str | None) -> None:
         """Report that the step ended with *error*; None: with an answer."""
         if self.has_listeners:
             counts = len(step.attempts), step.swaps
             self._emit(StepEnded(self._number, step.requested, step.route, *counts, error))
 
-    def attempt_started(self, attempt: Attempt, *, is_probe: bool) -> None:
+    def attempt_started(self, attempt: BaseAttempt, *, is_probe: bool) -> None:
         """Report that a request is about to be sent."""
         if self.has_listeners:
             self._emit(AttemptStarted(self._number, attempt.number, attempt.route))
             if is_probe:
                 self._emit(ProbeStarted(self._number, attempt.number, attempt.route))
 
-    def attempt_failed(self, attempt: Attempt, failure: Failure) -> None:
+    def attempt_failed(self, attempt: BaseAttempt, failure: Failure) -> None:
         """Report that a request failed."""
         if self.has_listeners:
             self._emit(
                 AttemptFailed(self._number, attempt.number, attempt.route, failure, attempt.seconds)
             )
 
-    def retracted(self, attempt: Attempt) -> None:
+    def retracted(self, attempt: BaseAttempt) -> None:
         """Report that the output of the attempt is void."""
         self._emit(PartsRetracted(self._number, attempt.number, attempt.route))
 
-    def probe_ended(self, attempt: Attempt, verdict: Verdict) -> None:
+    def probe_ended(self, attempt: BaseAttempt, verdict: Verdict) -> None:
         """Report what a probe found out."""
         self._emit(ProbeEnded(self._number, attempt.number, attempt.route, verdict))
 
@@ -101,7 +101,7 @@ class StepReporter:
         """Report that a route was passed over, and why."""
         self._emit(CandidateSkipped(self._number, route, why))
 
-    def retrying(self, step: Step, route: Route, retry: Retry, failure: Failure) -> None:
+    def retrying(self, step: BaseStep, route: Route, retry: Retry, failure: Failure) -> None:
         """Report that the same route is asked again after a wait."""
         logger.info(
             "retrying route=%s reason=%s status=%s wait=%.1fs retry=%d/%d",
@@ -110,7 +110,7 @@ class StepReporter:
         number = len(step.attempts) + 1
         self._emit(Waiting(self._number, number, route, retry.wait, failure))
 
-    def repaired(self, step: Step, route: Route, repair: Repair, failure: Failure) -> None:
+    def repaired(self, step: BaseStep, route: Route, repair: Repair, failure: Failure) -> None:
         """Report that the same route is asked again at once, with a changed request."""
         logger.info(
             "repaired route=%s reason=%s status=%s change=%r",
@@ -119,7 +119,7 @@ class StepReporter:
         number = len(step.attempts) + 1
         self._emit(Repaired(self._number, number, route, repair.what, failure))
 
-    def swapped(self, step: Step, from_route: Route, route: Route, failure: Failure) -> None:
+    def swapped(self, step: BaseStep, from_route: Route, route: Route, failure: Failure) -> None:
         """Report that the step continues on another route."""
         swaps, max_swaps = step.swaps, step.limits.max_swaps
         logger.warning(

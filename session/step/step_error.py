@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ...provider.route import Route
-    from .attempt import Attempt
+    from .base_attempt import BaseAttempt
+    from .base_step import BaseStep
     from .decision import Stop
     from .degraded import DegradedRoutes
-    from .step import Step
 
 
 def error_to_raise(
-    step: Step, exc: Exception, stop: Stop, *, unsafe_tool: str | None, is_interrupted: bool
+    step: BaseStep, exc: Exception, stop: Stop, *, unsafe_tool: str | None, is_interrupted: bool
 ) -> Exception:
     """Return the error that the agent catches: its own *exc*, with a note, if no other fits.
 
@@ -72,7 +72,7 @@ def error_to_raise(
     return exc
 
 
-def no_route_error(step: Step) -> ContextOverflow | FallbackExhausted:
+def no_route_error(step: BaseStep) -> ContextOverflow | FallbackExhausted:
     """Return the error of *step*, which has no attempt because no route can take it."""
     if too_long := step.walk.passed_over_as_too_long():
         return _overflow(step, too_long, "no attempt was made")
@@ -83,7 +83,7 @@ def no_route_error(step: Step) -> ContextOverflow | FallbackExhausted:
     return FallbackExhausted(message, requested=step.requested, attempts=())
 
 
-def _overflow(step: Step, routes: Sequence[Route], summary: str) -> ContextOverflow:
+def _overflow(step: BaseStep, routes: Sequence[Route], summary: str) -> ContextOverflow:
     """Return the error of *step*, which was too long for *routes* and was answered by no other."""
     windows = {route: step.active.window_of(route) for route in routes}
     # The next step starts on the largest of those that are not degraded, once it fits there.
@@ -99,7 +99,7 @@ def _overflow(step: Step, routes: Sequence[Route], summary: str) -> ContextOverf
     )
 
 
-def deadline_error(step: Step, exc: BaseException | None = None) -> TimeoutError:
+def deadline_error(step: BaseStep, exc: BaseException | None = None) -> TimeoutError:
     """Return the error that ends *step* at its deadline, caused by *exc* or by the last failure."""
     summary = " before its first attempt"
     if step.attempts:
@@ -110,7 +110,18 @@ def deadline_error(step: Step, exc: BaseException | None = None) -> TimeoutError
     return error
 
 
-def summarize_attempts(attempts: Sequence[Attempt], why: str, degraded: DegradedRoutes) -> str:
+def reuse_error(method: str) -> RuntimeError:
+    """Return the error of a step that has ended and is taken again.
+
+    Args:
+        method: The method of `Sidestep` that returns such a step.
+    """
+    return RuntimeError(
+        f"this step has ended: take a new one, `middleware.{method}(route)`, for every reply"
+    )
+
+
+def summarize_attempts(attempts: Sequence[BaseAttempt], why: str, degraded: DegradedRoutes) -> str:
     """Return text that lists every attempt, why none follows, and when a route is due back."""
     count = len(attempts)
     summary = (
@@ -124,7 +135,7 @@ def summarize_attempts(attempts: Sequence[Attempt], why: str, degraded: Degraded
     return summary
 
 
-def _failures(attempts: Sequence[Attempt]) -> Iterator[str]:
+def _failures(attempts: Sequence[BaseAttempt]) -> Iterator[str]:
     """Return a text for each run of equal failures, as "1-4. a/b server_error 503: ..."."""
     for run in equal_runs(attempts, key=lambda each: f"{each.route} {each.failure}"):
         first, last = run[0].number, run[-1].number

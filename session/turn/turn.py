@@ -17,6 +17,7 @@ from ..error import BudgetExceeded, FallbackUnsafe, StepFailed, StoreError
 from ..event import Compacted, Event, Listener, TurnEnded, notify
 from ..journal.journal import JournalScope
 from ..step.attempt import Attempt
+from ..step.base_attempt import BaseAttempt
 from .broken_answers import BrokenAnswers
 from .metered_step import MeteredStep
 from .refused import Remedies
@@ -56,7 +57,7 @@ class Turn:
         self._route = state.route
         self._text = self._unstored_text = ""
         self._metered: MeteredStep | None = None  # the last step
-        self._attempts: Sequence[Attempt] = ()  # of the step that failed, if one has
+        self._attempts: Sequence[BaseAttempt] = ()  # of the step that failed, if one has
 
     def emit(self, event: Event) -> None:
         """Hand *event* to the journal and to the listeners."""

@@ -35,6 +35,8 @@ from sidestep.session.event import (
 )
 
 from ...virtual import VirtualClock
+from .form import each_form
+from .form import run as take
 
 A, B = Route("openrouter/x"), Route("anthropic/x")
 
@@ -134,11 +136,11 @@ class Run:
         self.step = self.middleware.step(A, on_event=self.events.append, **self.options)
 
     async def take(self, error: BaseException) -> BaseException:
-        async def call(attempt: sidestep.Attempt) -> str:
+        async def call(_: object) -> str:
             raise error
 
         with pytest.raises(BaseException) as caught:  # noqa: PT011 - the rows say which
-            await self.step.run(call)
+            await take(self.step, call)
         return caught.value
 
     def check_ended(self, *, is_degraded: bool) -> None:
@@ -231,6 +233,7 @@ async def test_a_hook_that_is_wrong_ends_the_step_and_degrades_its_route(
         pytest.param("overloaded", id="no failure"),
     ],
 )
+@each_form
 async def test_an_error_of_ours_that_an_agent_makes_wrong_is_named(failure: Any) -> None:
     run = Run()
     given = ProviderError(failure)
@@ -256,6 +259,7 @@ async def test_a_failure_that_is_right_passes(naive: bool) -> None:
 
 @pytest.mark.parametrize("kind", [AttemptStarted, ProbeStarted, StepStarted])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, GeneratorExit])
+@each_form
 async def test_a_listener_that_ends_the_program_at_the_start_ends_the_step(
     kind: type[Event], error: type[BaseException]
 ) -> None:
@@ -280,6 +284,7 @@ async def test_a_listener_that_ends_the_program_at_the_start_ends_the_step(
     ],
 )
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+@each_form
 async def test_a_listener_that_ends_the_program_after_a_failure_ends_the_step(
     kind: type[Event], retries: int, error: type[BaseException]
 ) -> None:
@@ -292,11 +297,12 @@ async def test_a_listener_that_ends_the_program_after_a_failure_ends_the_step(
     run.check_ended(is_degraded=True)
 
 
+@each_form
 async def test_a_listener_that_ends_the_program_at_the_answer_leaves_the_route_healthy() -> None:
     run = Run(engine={"on_event": Never(StepEnded, KeyboardInterrupt)})
 
     with pytest.raises(KeyboardInterrupt):
-        await run.step.run(Later("hello"))
+        await take(run.step, Later("hello"))
 
     assert run.step.route == A
     assert run.middleware.degraded.snapshot() == {}
@@ -313,6 +319,7 @@ async def test_a_listener_that_ends_the_program_at_the_answer_leaves_the_route_h
         pytest.param(NoClass(), False, id="__class__ raises"),
     ],
 )
+@each_form
 async def test_an_exception_that_cannot_be_read_ends_the_step(
     error: Exception, is_degraded: bool
 ) -> None:
@@ -361,10 +368,11 @@ async def test_repair_returns_a_text_or_nothing(given: object) -> None:
     run.check_ended(is_degraded=False)
 
 
+@each_form
 async def test_an_asynchronous_listener_is_named(caplog: pytest.LogCaptureFixture) -> None:
     run = Run(engine={"on_event": Later(None)})
 
-    assert await run.step.run(Later("hello")) == "hello"
+    assert await take(run.step, Later("hello")) == "hello"
     assert "`on_event` returned <coroutine" in caplog.text
     assert "write it without `async`, and return None" in caplog.text
 

@@ -31,6 +31,7 @@ from sidestep.session.plan.needs import Needs
 from sidestep.session.plan.plan import Plan, RouteOptions
 
 from ...virtual import VirtualClock, pass_time
+from .form import each_form, run
 
 A, B, C = Route("openrouter/x"), Route("anthropic/x"), Route("gemini/x")
 TWO_WAY = {A: (B,), B: (A,)}
@@ -76,8 +77,9 @@ def middleware(clock: VirtualClock, **settings: Any) -> Sidestep:
     )
 
 
-async def take(step: sidestep.Step, call: Handler) -> str:
-    return await step.run(lambda attempt: call(attempt.route))
+async def take(step: sidestep.Step | sidestep.SyncStep, call: Handler) -> str:
+    text: str = await run(step, lambda attempt: call(attempt.route))
+    return text
 
 
 @pytest.fixture
@@ -85,6 +87,7 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
+@each_form
 async def test_an_answer_at_once_is_one_attempt(clock: VirtualClock) -> None:
     agent = Agent({A: ["hello"]})
     step = middleware(clock).step("openrouter/x")
@@ -96,6 +99,7 @@ async def test_an_answer_at_once_is_one_attempt(clock: VirtualClock) -> None:
     assert clock.slept == []
 
 
+@each_form
 async def test_a_failing_route_is_retried_then_left_for_its_sibling_without_a_wait(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -115,6 +119,7 @@ async def test_a_failing_route_is_retried_then_left_for_its_sibling_without_a_wa
     )
 
 
+@each_form
 async def test_later_steps_start_on_the_sibling_until_the_cooldown_ends(
     clock: VirtualClock,
 ) -> None:
@@ -132,6 +137,7 @@ async def test_later_steps_start_on_the_sibling_until_the_cooldown_ends(
     assert engine.degraded.snapshot() == {}
 
 
+@each_form
 @pytest.mark.parametrize(
     ("settings", "asked", "slept"),
     [
@@ -174,6 +180,7 @@ async def test_with_every_route_down_the_step_fails_naming_every_attempt(
     assert (step.route, caught.value.requested) == (A, A)
 
 
+@each_form
 @pytest.mark.parametrize(
     ("refusal", "raised"),
     [
@@ -208,6 +215,7 @@ async def test_what_a_sibling_refuses_does_not_hide_why_the_step_came_to_it(
     assert list(engine.degraded.snapshot()) == [A]
 
 
+@each_form
 @pytest.mark.parametrize(
     ("listed", "status", "asked"),
     [
@@ -232,6 +240,7 @@ async def test_the_statuses_of_the_configuration_move_a_step_and_no_others_do(
     assert agent.asked == asked
 
 
+@each_form
 async def test_a_route_is_degraded_before_the_cap_is_looked_at(clock: VirtualClock) -> None:
     agent = Agent({A: [Answer(503)], B: [Answer(503)]})
     engine = middleware(clock, max_fallback_attempts=1, max_upstream_retry_attempts=0)
@@ -242,6 +251,7 @@ async def test_a_route_is_degraded_before_the_cap_is_looked_at(clock: VirtualClo
     assert engine.degraded.snapshot() == {A: 60.0, B: 60.0}
 
 
+@each_form
 async def test_without_a_swap_the_agents_own_exception_is_unchanged(clock: VirtualClock) -> None:
     agent = Agent({A: [error := Answer(401, "bad key")]})
 
@@ -254,6 +264,7 @@ async def test_without_a_swap_the_agents_own_exception_is_unchanged(clock: Virtu
     assert note.startswith(f"sidestep: 1 attempt failed (1. {A} auth 401")
 
 
+@each_form
 async def test_without_a_configuration_there_are_only_the_policys_retries(
     clock: VirtualClock,
 ) -> None:
@@ -268,6 +279,7 @@ async def test_without_a_configuration_there_are_only_the_policys_retries(
     assert engine.degraded.snapshot() == {}
 
 
+@each_form
 async def test_jitter_comes_from_the_given_source(clock: VirtualClock) -> None:
     expected = random.Random(7)
     agent = Agent({A: [Answer(503), "hello"]})
@@ -278,6 +290,7 @@ async def test_jitter_comes_from_the_given_source(clock: VirtualClock) -> None:
     assert clock.slept == [2.0 * (1 + 0.25 * expected.random())]
 
 
+@each_form
 async def test_overflow_after_a_swap_is_raised_for_the_agents_compaction(
     clock: VirtualClock,
 ) -> None:
@@ -295,6 +308,7 @@ async def test_overflow_after_a_swap_is_raised_for_the_agents_compaction(
     assert engine.degraded.snapshot() == {A: 60.0}
 
 
+@each_form
 async def test_a_classifier_of_the_agents_own_comes_first(clock: VirtualClock) -> None:
     class Busy(Exception):
         pass
@@ -311,6 +325,7 @@ async def test_a_classifier_of_the_agents_own_comes_first(clock: VirtualClock) -
     assert [a.failure and a.failure.kind for a in step.attempts] == ["overloaded"] * 2 + [None]
 
 
+@each_form
 async def test_a_classifier_that_raises_is_logged_and_hides_no_failure(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -370,6 +385,7 @@ async def test_output_that_nobody_can_take_back_ends_the_step_whatever_is_config
         assert "cannot be taken back" in str(caught.value)
 
 
+@each_form
 async def test_an_error_nobody_can_name_is_the_agents_own_business(clock: VirtualClock) -> None:
     """OmniRoute PR 4870: a local bug was counted as a fault of the provider."""
     agent = Agent({A: [KeyError("messages")], B: ["hello"]})
@@ -382,6 +398,7 @@ async def test_an_error_nobody_can_name_is_the_agents_own_business(clock: Virtua
     assert engine.degraded.snapshot() == {}
 
 
+@each_form
 async def test_a_hint_longer_than_the_longest_wait_swaps_at_once_and_cools_until_it(
     clock: VirtualClock,
 ) -> None:
@@ -396,6 +413,7 @@ async def test_a_hint_longer_than_the_longest_wait_swaps_at_once_and_cools_until
     assert engine.degraded.snapshot() == {A: 3600.0}
 
 
+@each_form
 async def test_without_a_sibling_a_long_hint_fails_the_step_and_says_when_to_come_back(
     clock: VirtualClock,
 ) -> None:
@@ -407,6 +425,7 @@ async def test_without_a_sibling_a_long_hint_fails_the_step_and_says_when_to_com
     assert f"{A} is due back in 600 s" in caught.value.__notes__[0]
 
 
+@each_form
 async def test_a_sibling_that_the_agent_does_not_serve_is_skipped(clock: VirtualClock) -> None:
     agent = Agent({A: [Answer(503)], C: ["hello"]})
     events: list[Event] = []
@@ -462,6 +481,7 @@ async def test_a_cancelled_probe_gives_its_place_back(clock: VirtualClock) -> No
     assert engine.degraded.probe(A) is not None
 
 
+@each_form
 async def test_an_answer_forgets_every_failure_of_its_own_route_only(clock: VirtualClock) -> None:
     """With both routes degraded a step starts on A as if there were no cooldown."""
     engine = middleware(clock)
@@ -530,6 +550,7 @@ async def test_the_callers_deadline_ends_a_request_and_is_no_fault_of_the_route(
     assert [a.failure and a.failure.kind for a in step.attempts] == ["cancelled"]
 
 
+@each_form
 async def test_the_callers_deadline_ends_a_wait(clock: VirtualClock) -> None:
     agent = Agent({A: [error := Answer(503)]})
     engine = middleware(clock)
@@ -583,6 +604,7 @@ async def test_what_a_failed_attempt_showed_is_retracted_before_the_next_begins(
     ]  # fmt: skip
 
 
+@each_form
 async def test_an_attempt_that_showed_nothing_has_nothing_retracted(clock: VirtualClock) -> None:
     events: list[Event] = []
     engine = middleware(clock)
@@ -636,6 +658,7 @@ async def test_a_late_word_of_an_old_attempt_changes_nothing(clock: VirtualClock
     assert not [event for event in events if isinstance(event, sidestep.PartsRetracted)]
 
 
+@each_form
 async def test_the_events_of_a_step_tell_its_story_in_order(clock: VirtualClock) -> None:
     events: list[Event] = []
     engine = middleware(clock, max_upstream_retry_attempts=0)
@@ -658,6 +681,7 @@ async def test_the_events_of_a_step_tell_its_story_in_order(clock: VirtualClock)
     ]
 
 
+@each_form
 async def test_a_listener_that_raises_is_logged_and_ends_no_turn(
     clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -739,6 +763,7 @@ async def test_an_attempt_is_entered_once() -> None:
             await attempt.__aenter__()
 
 
+@each_form
 async def test_a_step_that_has_ended_is_not_iterated_again(clock: VirtualClock) -> None:
     """An agent that takes the step out of its loop would run its tools again for a stale reply."""
     step = middleware(clock).step(A)
@@ -748,6 +773,7 @@ async def test_a_step_that_has_ended_is_not_iterated_again(clock: VirtualClock) 
         await take(step, Agent({A: ["hello"]}).call)
 
 
+@each_form
 async def test_a_route_that_left_the_map_is_not_asked_again(clock: VirtualClock) -> None:
     """Its model was deleted: a stale candidate must neither be asked nor weigh on the others."""
 
@@ -788,6 +814,7 @@ class Wordless(Exception):
         raise ZeroDivisionError
 
 
+@each_form
 async def test_an_exception_that_cannot_tell_itself_ends_a_step_as_any_other(
     clock: VirtualClock,
 ) -> None:
@@ -801,6 +828,7 @@ async def test_an_exception_that_cannot_tell_itself_ends_a_step_as_any_other(
     assert events[-1].error == "Wordless"
 
 
+@each_form
 async def test_an_instant_without_a_time_zone_is_taken_as_utc(clock: VirtualClock) -> None:
     later = datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=600)
     failure = Failure(kind=FailureKind.QUOTA, message="", status=402, reset_at=later)
@@ -814,6 +842,7 @@ async def test_an_instant_without_a_time_zone_is_taken_as_utc(clock: VirtualCloc
     assert all(540 < seconds <= 600 for seconds in engine.degraded.snapshot().values())
 
 
+@each_form
 async def test_a_failure_that_is_named_twice_is_one_of_each_route(clock: VirtualClock) -> None:
     busy = Failure(kind=FailureKind.QUOTA, message="", status=402)
     engine = Sidestep(

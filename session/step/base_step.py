@@ -1,0 +1,325 @@
+"""What every step is: start, attempt, wait, end. What follows a failure is in `recovery`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from ...provider.failure import Failure, FailureKind
+from ...provider.route import Route
+from ..argument import validated_deadline
+from ..deadline import Deadline
+from ..event import Listener
+from ..plan.needs import Needs
+from .attempt_loop import end_open_attempt, leave
+from .base_attempt import BaseAttempt
+from .broken_step import end_broken_step
+from .cooldown import Probe
+from .decision import Repair, Retry, Swap
+from .engine import Engine
+from .hooks import Hooks
+from .move_policy import MoveHistory, Pin, pin
+from .recovery import Recovery
+from .reporter import StepReporter, Verdict
+from .route_walk import RouteWalk
+from .step_error import deadline_error, describe, no_route_error
+from .waiter import Waiter
+
+A = TypeVar("A", bound=BaseAttempt)
+
+_NO_WAITS: Mapping[Route, float] = {}
+
+
+class BaseStep:
+    """The attempts of one step, in an event loop or without one.
+
+    Attributes:
+        number: Which step of its `Sidestep` this is, from 1.
+        requested: The route that the agent asked for.
+        route: The route that answered; *requested* before that, and if no route answers.
+        attempts: Every attempt so far, in order.
+        retries: Retries on the present route so far.
+        hinted_waits: Seconds slept on each route because the provider asked for a longer wait.
+        retrying: The right to retry the present route while other steps stay away; None: this
+            step has not retried there, or another step has the right.
+        swaps: Swaps to another route so far.
+        limits: What the configuration allows.
+        deadline: When the caller wants the step to end.
+        following: What follows the attempt that failed; None: no attempt has failed.
+        pin: Why the conversation may not move; None: it may.
+        is_one_call: The step runs in `run`, so that nothing of the host's yields in an attempt.
+        has_begun: An attempt was asked for.
+        is_over: The step has ended.
+        waiter: How the step waits.
+        entry: What an agent writes round its call.
+    """
+
+    __slots__ = (
+        "_history",
+        "_options",
+        "active",
+        "attempts",
+        "clock",
+        "deadline",
+        "degraded",
+        "engine",
+        "following",
+        "has_begun",
+        "hinted_waits",
+        "hooks",
+        "is_one_call",
+        "is_over",
+        "limits",
+        "number",
+        "pin",
+        "reporter",
+        "requested",
+        "retries",
+        "retrying",
+        "route",
+        "swaps",
+        "walk",
+    )
+    waiter: Waiter
+    entry: str
+
+    def __init__(
+        self,
+        engine: Engine,
+        route: str,
+        needs: Needs | None,
+        deadline: float | None,
+        *,
+        hooks: Hooks,
+        history: MoveHistory | None,
+        on_event: Listener | None,
+        journal: Listener | None,
+    ) -> None:
+        self.deadline = (
+            engine.no_deadline
+            if deadline is None
+            else Deadline.after(engine.clock, validated_deadline(deadline))
+        )
+        if journal is None and engine.journal is not None:
+            journal = engine.journal.scope()
+        self.active = active = engine.active
+        self._options = options = active.options_for(
+            route, needs, None if history is None else history.route
+        )
+        self.number = number = next(engine.numbers)
+        self.engine = engine
+        self.clock = engine.clock
+        self.degraded = engine.degraded
+        self.hooks = hooks
+        self.limits = active.limits
+        self.reporter = StepReporter(number, engine.on_event, journal, on_event)
+        self.walk = RouteWalk(options, engine.degraded, self.reporter, hooks)
+        self.route = self.requested = options.requested
+        self.attempts: list[BaseAttempt] = []
+        self.retries = self.swaps = 0
+        self.hinted_waits: Mapping[Route, float] = _NO_WAITS
+        self.retrying: Probe | None = None
+        self.following: Retry | Repair | Swap | None = None
+        self.pin: Pin | None = None
+        self._history = history
+        self.has_begun = False
+        self.is_one_call = self.is_over = False
+
+    def __repr__(self) -> str:
+        state = "ended" if self.is_over else "running"
+        name, route = type(self).__name__, str(self.route)
+        return f"<{name} {self.number} {state} route={route!r} attempts={self.attempts!r}>"
+
+    @property
+    def skipped(self) -> Mapping[Route, str]:
+        """Routes that were passed over, with the reason against each."""
+        return self.walk.skipped
+
+    def __del__(self) -> None:
+        try:
+            is_over = self.is_over
+        except AttributeError:  # it was never whole
+            return
+        if not is_over:
+            leave(self)
+
+    async def next_attempt(self, kind: type[A], _loop: object = None) -> A:
+        """Return the next attempt, of *kind*.
+
+        Args:
+            _loop: What asks; it must not be dropped meanwhile.
+
+        Raises:
+            StopAsyncIteration: The step has ended.
+        """
+        if self.is_over:
+            raise StopAsyncIteration
+        try:
+            if self.has_begun:
+                attempt = await self._following_attempt(kind)
+            else:
+                self.has_begun = True
+                self._find_start()
+                if self.walk.uncounted:
+                    await self._count_start()
+                attempt = self._first_attempt(kind)
+            if self.reporter.interrupt is not None:
+                self.reporter.raise_interrupt()
+        except BaseException as error:
+            end_open_attempt(self, error)
+            self.end(error)
+            if not isinstance(error, StopAsyncIteration):
+                raise
+            # It would end the loop as an answer does.
+            raise RuntimeError("a hook of the step raised StopAsyncIteration") from error
+        return attempt
+
+    def _first_attempt(self, kind: type[A]) -> A:
+        self.reporter.step_started(self.requested, self.walk.route)
+        self.walk.report_start(pinned=None if self.pin is None else self.pin.why)
+        self._check_before_attempt()
+        return kind(self, self.walk.route, 1, 0.0)
+
+    async def _following_attempt(self, kind: type[A]) -> A:
+        following, self.following = self.following, None
+        if following is None:
+            raise RuntimeError(f"the attempt was not entered: write `{self.entry}` round the call")
+        waited = 0.0
+        if isinstance(following, Retry):
+            waited = following.wait
+            await self._wait_for(following)
+        # Between two attempts a cancellation or the deadline ends the step.
+        await self.waiter.checkpoint()
+        self._check_before_attempt()
+        return kind(self, self.walk.route, len(self.attempts) + 1, waited)
+
+    def _find_start(self) -> None:
+        plan, options = self.active.plan, self._options
+        if plan is not None and options.swaps != self.limits.max_swaps:
+            self.limits = replace(self.limits, max_swaps=options.swaps)
+        if self._history is not None:
+            self.pin = pin(self._history, self.active.plan)
+        self._start_walk()
+
+    def _start_walk(self) -> None:
+        fits = True
+        if self.pin is not None and self._history is not None:
+            fits = self.walk.start_pinned(self._history.route or self.requested)
+        elif self.active.plan is not None or self._options.unfit:
+            fits = self.walk.start()
+        if not fits:
+            raise no_route_error(self)
+
+    async def _count_start(self) -> None:
+        """Choose the start again until the step fits there by the agent's count of tokens."""
+        while (route := self.walk.route) in self.walk.uncounted:
+            if not await self.count_tokens(route):
+                self._start_walk()
+
+    async def count_tokens(self, route: Route) -> bool:
+        """Have the agent count the tokens of the step; True if *route* can hold them.
+
+        Raises:
+            TimeoutError: The caller's deadline passed during the count.
+        """
+        with self.waiter.scope(self.deadline.left()):
+            tokens = await self.hooks.count_tokens(route)
+            if not self.deadline.has_passed():
+                return self.walk.resolve_size(route, tokens)
+        raise deadline_error(self)
+
+    async def _wait_for(self, retry: Retry) -> None:
+        """Sleep before *retry*, but not past the caller's deadline, and look again afterwards."""
+        left = self.deadline.cap(retry.wait)
+        if left > 0:
+            await self.waiter.sleep(self.clock, left)
+        if left == retry.wait:
+            await Recovery(self).after_wait()
+            self.following = None
+
+    def _check_before_attempt(self) -> None:
+        """Call `before_attempt` and check the deadline.
+
+        An exception here is not the failure of an attempt.
+        """
+        if self.hooks.before_attempt is not None:
+            self.hooks.before_attempt(self.walk.route)
+        if self.attempts and self.deadline.has_passed():
+            raise deadline_error(self)
+
+    def deadline_error(self, exc: BaseException | None = None) -> TimeoutError:
+        """Return the error that ends the step at its deadline."""
+        return deadline_error(self, exc)
+
+    def started(self, attempt: BaseAttempt) -> None:
+        """Record that the request of *attempt* is about to be made."""
+        self.attempts.append(attempt)
+        attempt.since = self.degraded.changes
+        attempt.probe = self.degraded.probe(attempt.route)
+        self.reporter.attempt_started(attempt, is_probe=attempt.probe is not None)
+        if self.reporter.interrupt is not None:
+            end_open_attempt(self, self.reporter.interrupt)
+            self.reporter.raise_interrupt()
+
+    def succeeded(self, attempt: BaseAttempt) -> None:
+        """Record that *attempt* answered."""
+        self.route = attempt.route
+        is_forgotten = self.degraded.recover(attempt.route, since=attempt.since)
+        self.end_probe(attempt, "healthy" if is_forgotten else "none")
+        self.end(None)
+        if self.reporter.interrupt is not None:
+            self.reporter.raise_interrupt()
+
+    def abandoned(self, attempt: BaseAttempt, exc: BaseException | None, *, is_late: bool) -> None:
+        """Record that the caller ended *attempt*, which says nothing about the route."""
+        message = "past the caller's deadline" if is_late else "ended by the caller"
+        attempt.failure = Failure(kind=FailureKind.CANCELLED, message=message, route=attempt.route)
+        self.end_probe(attempt, "none")
+        self.reporter.attempt_failed(attempt, attempt.failure)
+        if attempt.has_emitted:
+            self.reporter.retracted(attempt)
+        if exc is None or is_late:
+            self.end(TimeoutError("the step's deadline has passed"))
+        else:
+            self.end(exc)
+
+    async def failed(self, attempt: BaseAttempt, exc: Exception) -> bool:
+        """Record that *attempt* raised *exc*; True if another attempt follows.
+
+        Raises:
+            StepFailed: No attempt follows, and *exc* alone would not say why.
+        """
+        try:
+            follows = await Recovery(self).after(attempt, exc)
+            self.reporter.raise_interrupt()
+        except BaseException as error:
+            end_broken_step(self, attempt, exc, error)
+            self.reporter.raise_interrupt()
+            raise
+        return follows
+
+    def end_probe(self, attempt: BaseAttempt, verdict: Verdict) -> None:
+        """End the probe that *attempt* makes, if it makes one, and report *verdict*."""
+        if attempt.probe is None:
+            return
+        self.degraded.release(attempt.route, attempt.probe)
+        attempt.probe = None
+        self.reporter.probe_ended(attempt, verdict)
+
+    def end_retrying(self) -> None:
+        """Let other steps retry the route."""
+        if self.retrying is not None:
+            self.degraded.release(self.walk.route, self.retrying)
+            self.retrying = None
+
+    def end(self, error: BaseException | None) -> None:
+        """End the step with *error*, unless it has ended; None: with an answer."""
+        if self.is_over:
+            return
+        self.is_over = True
+        if self.retrying is not None:
+            self.end_retrying()
+        if self.attempts:
+            self.end_probe(self.attempts[-1], "none")
+        self.reporter.step_ended(self, None if error is None else describe(error))
