@@ -27,6 +27,7 @@ from typing import Any, Protocol
 from ..provider.error import SidestepError
 from ..provider.failure import Failure
 from ..provider.route import Route
+from ..provider.secret import redact_shapes
 
 
 class EndedAttempt(Protocol):
@@ -78,8 +79,11 @@ class StoreError(SidestepError):
     """A session's store cannot be used. The store is unchanged.
 
     The message has the reason: its file cannot be read or written, or is no store, or the store is
-    closed.
+    closed. What looks like a key is not repeated.
     """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(redact_shapes(message))
 
 
 class StepFailed(SidestepError):

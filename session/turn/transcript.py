@@ -11,6 +11,7 @@ import anyio
 from ...provider.conversation import ToolCall
 from ..error import StoreError
 from ..step.move_policy import MoveHistory
+from ..step.step_error import describe
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -247,7 +248,7 @@ def _explained() -> Iterator[None]:
     except StoreError:
         raise
     except Exception as error:
-        raise StoreError(f"the store raised {type(error).__name__}: {error}") from error
+        raise StoreError(f"the store raised {describe(error)}") from error
 
 
 def _closed(call: ToolCall, output: str | None) -> ToolCall:

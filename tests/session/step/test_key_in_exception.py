@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidestep import Event, FallbackConfig, FallbackExhausted, MemoryStore, Route, Sidestep
+from sidestep import (
+    Event,
+    FallbackConfig,
+    FallbackExhausted,
+    MemoryStore,
+    ProviderError,
+    Route,
+    Sidestep,
+    StoreError,
+)
 from sidestep.session.event_json import to_json
 
 from ...virtual import VirtualClock
-from ..turn.outage import A, Outage
+from ..turn.outage import A, B, Outage
 
 if TYPE_CHECKING:
     from sidestep import Attempt, Message
@@ -38,8 +47,22 @@ class Bug(Exception):
 class BrokenStore(MemoryStore):
     """A store of the agent's own."""
 
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
     async def load(self) -> dict[int, Message]:
-        raise Bug(SAID)
+        raise self.error
+
+
+class UncheckedStore(BrokenStore):
+    """A store of the agent's own that cannot be read when a step moves."""
+
+    async def load(self) -> dict[int, Message]:
+        return {}
+
+    async def check(self) -> None:
+        raise self.error
 
 
 @pytest.mark.parametrize(
@@ -75,9 +98,33 @@ async def test_no_event_note_or_error_of_a_step_quotes_it(
     assert all(each.failure and each.failure.cause is error for each in step.attempts)
 
 
-async def test_no_event_of_a_turn_quotes_it() -> None:
-    async with Outage({A: {"text": "hello"}}, session={"store": BrokenStore()}) as outage:
-        with pytest.raises(Bug, match=KEY):
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        pytest.param(Bug(SAID), f"the store raised Bug: {TOLD}", id="an error of its own"),
+        pytest.param(StoreError(SAID), TOLD, id="an error of ours"),
+        pytest.param(
+            Bug("the disk is full"), "the store raised Bug: the disk is full", id="no key"
+        ),
+    ],
+)
+async def test_no_event_or_error_of_a_turn_quotes_it(error: Exception, shown: str) -> None:
+    store = BrokenStore(error)
+    async with Outage({A: {"text": "hello"}}, session={"store": store}) as outage:
+        with pytest.raises(StoreError) as raised:
             await outage.session.turn("hi")
 
-    assert to_json(outage.events[-1])["error"] == {"class": "Bug", "message": TOLD}
+    assert str(raised.value) == shown
+    assert to_json(outage.events[-1])["error"] == {"class": "StoreError", "message": shown}
+
+
+async def test_no_reason_to_stay_on_a_route_quotes_it() -> None:
+    answers = {A: {"status": 503}, B: {"text": "hello"}}
+    async with Outage(answers, session={"store": UncheckedStore(Bug(SAID))}) as outage:
+        with pytest.raises(ProviderError) as raised:
+            await outage.session.turn("hi")
+
+    heard = json.dumps([to_json(event) for event in outage.events])
+    notes = "".join(traceback.format_exception_only(raised.value))
+    assert KEY not in heard + notes
+    assert f"(the store raised Bug: {TOLD})" in notes
