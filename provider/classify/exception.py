@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..catalog.provider import Provider
     from ..route import Route
 
+_NO_HANDLES = "no_handles"
 _DEEPEST = 16  # links of a chain of causes that are followed
 
 
@@ -215,6 +216,11 @@ def _failure_of_transport(error: BaseException, meaning: NameMeaning) -> Failure
     failure = _failure_of_name(error, meaning)
     if failure.kind is FailureKind.NETWORK:
         failure.code = _system_code(error) or failure.code
+    if failure.code == _NO_HANDLES:
+        # A limit of this machine says nothing of the route, and no other route would do better.
+        failure.kind, failure.stage = FailureKind.UNKNOWN, Stage.CONNECT
+        failure.message += "; this process has too many open files: raise `ulimit -n`"
+        return failure
     is_late = failure.kind is FailureKind.NETWORK or failure.stage is Stage.RESPONSE
     if is_late and _passed_through(error, exception_names.BODY_READERS):
         failure.stage = Stage.RESPONSE

@@ -186,6 +186,8 @@ SYSTEM_NUMBERS: Mapping[int, str] = {
     errno.EPIPE: "reset",
     errno.ESHUTDOWN: "reset",
     errno.ENOTCONN: "reset",
+    errno.EMFILE: "no_handles",
+    errno.ENFILE: "no_handles",
 }
 """The same by number, for classes that a library derives from ``OSError``."""
 

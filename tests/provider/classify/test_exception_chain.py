@@ -60,6 +60,16 @@ def test_the_system_says_why_a_connection_failed(
     assert failure.is_unreachable is (code in {"refused", "no_such_host"})
 
 
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+@pytest.mark.parametrize("is_wrapped", [True, False], ids=["of a client", "bare"])
+def test_a_limit_of_this_process_is_no_failure_of_a_route(number: int, *, is_wrapped: bool) -> None:
+    full = OSError(number, "Too many open files")
+    failure = classify_exception(caused(httpx.ConnectError("x"), full) if is_wrapped else full)
+
+    assert (failure.kind, failure.status) == (K.UNKNOWN, None)
+    assert "ulimit -n" in failure.message
+
+
 def test_the_error_of_an_earlier_attempt_is_not_taken_for_this_one() -> None:
     def fail() -> None:
         try:
