@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .response_body import Body
 
 # Seconds. Both are short, because the outcome of the attempt is already known.
-_TRAILING = 5.0  # to wait after the stop reason for usage or content
+TRAILING = 5.0  # to wait after the stop reason for usage or content
 _DRAINING = 0.5  # to read the last bytes of a whole body, so that the connection can be used again
 
 
@@ -111,7 +111,7 @@ class Stream:
             late: Gets the deltas, even if the connection breaks after them.
         """
         reading, decoder = self.reading, self.reading.decoder
-        with anyio.move_on_after(_TRAILING) as scope:
+        with anyio.move_on_after(TRAILING) as scope:
             if decoder.is_done:
                 _shorten_deadline(scope)
             async for block in body.blocks:
@@ -123,10 +123,10 @@ class Stream:
                 if decoder.is_done and not was_done:
                     _shorten_deadline(scope)
                 elif (deltas or decoder.silent_output != silent_output) and not was_done:
-                    scope.deadline = anyio.current_time() + _TRAILING
+                    scope.deadline = anyio.current_time() + TRAILING
             await body.release()
         if scope.cancelled_caught and reading.goes_on and not decoder.is_done:
-            self._stopped_after = _TRAILING
+            self._stopped_after = TRAILING
 
 
 def _shorten_deadline(scope: anyio.CancelScope) -> None:

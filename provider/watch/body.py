@@ -54,7 +54,6 @@ class _Body:
     def __init__(self, answer: WatchedAnswer, note: Callable[[], None]) -> None:
         self._answer = answer
         self._note = note
-        self._gap = answer.call.provider.timeouts.gap
         self._raised: ProviderError | None = None
 
     def _ended(self) -> ProviderError | None:
@@ -75,17 +74,21 @@ class _Body:
             return error
         if answer.is_settled:
             return None if answer.is_whole else error
-        failure = self._late() if isinstance(error, LateError) else classify_exception(error)
+        is_late = isinstance(error, LateError)
+        failure = self._late() if is_late else classify_exception(error)
         if failure.kind is FailureKind.UNKNOWN:
             return error
         failure.stage = Stage.STREAM
         try:
-            answer.end(failure)
+            if is_late and answer.is_ending:
+                answer.stop_waiting()
+            else:
+                answer.end(failure)
         except ProviderError as judged:
             return judged
-        if isinstance(error, LateError):
-            return answer.error(failure)
-        return None if answer.is_whole else error
+        if answer.is_whole:
+            return None
+        return answer.error(failure) if is_late else error
 
     def _late(self) -> Failure:
         timeouts, has_output = self._answer.call.provider.timeouts, self._answer.has_output
@@ -138,10 +141,11 @@ class AsyncBody(_Body):
             reader.begin()
             async for block in self._blocks:
                 if not answer.is_settled:
-                    if take(block):
-                        reader.left = self._gap
-                    else:
+                    seconds = take(block)
+                    if seconds is None:
                         reader.count()
+                    else:
+                        reader.left = seconds
                     rest()
                 yield block
                 if not answer.is_settled:
@@ -168,8 +172,9 @@ class AsyncBody(_Body):
                 if answer.is_settled:
                     return await self._blocks.__anext__()
                 block = await reader.read(self._blocks)
-                if answer.take(block):
-                    reader.expect(self._gap)
+                seconds = answer.take(block)
+                if seconds is not None:
+                    reader.expect(seconds)
                 return block  # noqa: TRY300 - nearly always
             except StopAsyncIteration:
                 error = self._ended()
@@ -220,8 +225,9 @@ class SyncBody(_Body):
                 if answer.is_settled:
                     return next(self._blocks)
                 block = self._reader.read(self._blocks)
-                if answer.take(block):
-                    self._reader.expect(self._gap)
+                seconds = answer.take(block)
+                if seconds is not None:
+                    self._reader.expect(seconds)
                 return block  # noqa: TRY300 - nearly always
             except StopIteration:
                 error = self._ended()

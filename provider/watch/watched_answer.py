@@ -9,6 +9,7 @@ from ..client.attempt_errors import AttemptErrors
 from ..client.decompression import decompressor_of
 from ..client.error_response import failure_of_response
 from ..client.response_body import is_event
+from ..client.stream import TRAILING
 from ..delta import TextDelta
 from ..error import ProviderError
 from ..failure import Failure, FailureKind, Stage
@@ -19,7 +20,7 @@ from ..wire.reading import Reading
 from ..wire.stop_word import is_proper_end
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ..delta import Delta
     from .model_call import ModelCall
@@ -73,6 +74,7 @@ class WatchedAnswer:
         # The bytes before and after the text of the last event, if the next may differ only there.
         self._head = self._tail = b""
         self._head_size = self._tail_size = 0
+        self._gap = call.provider.timeouts.gap
         self._held = bytearray()  # until the form is known, and the whole of one that is JSON
         self._is_json = False
         self._reading: Reading | None = None
@@ -81,20 +83,31 @@ class WatchedAnswer:
         elif call.is_certain and "event-stream" in form.kind:
             self._reading = Reading(call.provider)
 
-    def take(self, block: bytes) -> bool:
-        """Read *block* before it is passed on; True if it brings output.
+    @property
+    def is_ending(self) -> bool:
+        """True once the model has said why it stopped."""
+        return self._reading is not None and self._reading.decoder.stop is not None
+
+    def take(self, block: bytes) -> float | None:
+        """Read *block* before it is passed on; return the seconds in which more must come.
+
+        None: *block* brings no output, so that the time that is left goes on.
 
         Raises:
             ProviderError: The answer ends in it, and failed.
         """
         if self._decompress is None:
             if self._head and block.startswith(self._head) and self._differs_in_text(block):
-                return True
-            return self._take(block)
-        has_output = False
-        for piece in self._pieces(block):
+                return self._gap
+            pieces: Iterable[bytes] = (block,)
+        else:
+            pieces = self._pieces(block)
+        was_ending, has_output = self.is_ending, False
+        for piece in pieces:
             has_output = self._take(piece) or has_output
-        return has_output
+        if self.is_ending and (has_output or not was_ending):
+            return min(TRAILING, self._gap)
+        return self._gap if has_output else None
 
     def end(self, broken: Failure | None = None) -> None:
         """Judge the answer at the end of its body.
@@ -114,6 +127,17 @@ class WatchedAnswer:
         else:
             self._reading.end(broken)
             self._judge(self._reading.failed, self._reading)
+
+    def stop_waiting(self) -> None:
+        """Judge an answer after whose reason for its end nothing came for too long.
+
+        Raises:
+            ProviderError: Output came after that reason, and then neither more nor an end.
+        """
+        reading = self._reading
+        assert reading is not None  # noqa: S101 - there is a reason for the end
+        reading.end(stopped_after=TRAILING if reading.goes_on else None)
+        self._judge(reading.failed, reading)
 
     def error(self, failure: Failure) -> ProviderError:
         """Return the error to raise for *failure*."""
@@ -138,6 +162,8 @@ class WatchedAnswer:
     def _learn(self, block: bytes, deltas: Sequence[Delta]) -> None:
         """Note how *block* begins and ends, if it is one event with nothing but text."""
         self._head = b""
+        if self.is_ending:
+            return
         if len(deltas) != 1 or not block.endswith(b"\n\n") or block.count(b"\n\n") != 1:
             return
         delta = deltas[0]

@@ -331,7 +331,7 @@ async def test_a_call_that_grows_is_progress(library: ModuleType) -> None:
 async def test_a_stall_after_the_reason_for_the_end_is_waited_for_a_little(
     library: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sidestep.provider.client.stream._TRAILING", 0.05)
+    monkeypatch.setattr("sidestep.provider.client.stream.TRAILING", 0.05)
 
     async def serve(stream: anyio.abc.SocketStream) -> None:
         await stream.send(HEAD + chunked(HEL + FINISH))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import logging
 from contextlib import suppress
@@ -13,11 +14,12 @@ import anyio
 import httpx
 import httpx2
 import pytest
+import sniffio
 
 import sidestep
 from sidestep import FailureKind, ProviderError, Route, Sidestep
 from sidestep.provider.catalog.catalog import catalog
-from sidestep.provider.catalog.provider import Timeouts
+from sidestep.provider.catalog.provider import Provider, Timeouts
 from sidestep.provider.failure import Stage
 from sidestep.session.plan.config import FallbackConfig
 
@@ -73,6 +75,10 @@ async def failed(http: Any, **asked: Any) -> tuple[ProviderError, list[bytes]]:
 
 
 ZIPPED = gzip.compress(HEL + LO + DONE)
+SILENT = 1000.0
+USAGE = b'data: {"choices": [], "usage": {"prompt_tokens": 9}}\n\n'
+NO_TEXTS: list[Block] = [2.0, HEL.replace(b'"Hel"', b'""')] * 9
+PINGS: list[Block] = [2.0, PING] * 99
 CODINGS: dict[str, tuple[dict[str, str], list[bytes]]] = {
     "plain": ({}, [HEL, LO, DONE]),
     "gzip": (
@@ -356,6 +362,44 @@ async def test_a_status_passes_untouched(library: ModuleType, status: int) -> No
     assert response.headers["retry-after"] == "7"
 
 
+async def test_what_comes_after_a_count_is_not_skipped(library: ModuleType) -> None:
+    """An answer without a reason for its end is whole only if it was counted at its end."""
+    count = b'data: {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 9}}\n\n'
+    assert await blocks_of(sidestep.watched(Answered([HEL, HEL, count, DONE]).client(library))) == [
+        HEL,
+        HEL,
+        count,
+        DONE,
+    ]
+
+    error, _ = await failed(sidestep.watched(Answered([HEL, count, HEL, DONE]).client(library)))
+    assert error.failure.kind is K.TRUNCATED
+
+
+@pytest.mark.parametrize(
+    "block", [HEL.replace(b'Hel"', b'Hel\\"'), HEL[:-4] + b"\n\n"], ids=["escaped", "cut"]
+)
+async def test_a_text_that_is_no_json_is_not_skipped(library: ModuleType, block: bytes) -> None:
+    error, taken = await failed(sidestep.watched(Answered([HEL, block, DONE]).client(library)))
+
+    assert (error.failure.kind, taken) == (K.SERVER_ERROR, [HEL])
+
+
+async def test_the_nearest_provider_at_an_address_is_asked(library: ModuleType) -> None:
+    quick, slow = (Timeouts(first_event=9.0, gap=gap) for gap in (2.0, 7.0))
+    house = {
+        "slow": Provider("slow", "openai-chat", "https://h/a/v1", None, slow),
+        "quick": Provider("quick", "openai-chat", "https://h/b/v1", None, quick),
+        "other": Provider("other", "openai-chat", "https://i/b/v1", None, slow),
+    }
+    began_at = anyio.current_time()
+    http = sidestep.watched(Answered([HEL, SILENT]).client(library), providers=house)
+
+    await failed(http, url="https://h/b/v1/chat/completions")
+
+    assert round(anyio.current_time() - began_at, 3) == 2.0
+
+
 SIGNED = b'data: {"object": "chat.completion.chunk", "choices": [{"delta": {"content": "x"}}]}\n\n'
 
 
@@ -364,7 +408,7 @@ async def test_a_call_that_names_no_model_is_recognised_by_its_answer(library: M
     async with sidestep.watched(Answered([SIGNED]).client(library)) as http:
         with pytest.raises(ProviderError):
             await http.post(URL, json={"messages": []})
-    async with sidestep.watched(Answered([SIGNED]).client(library)) as http:
+    async with sidestep.watched(Answered([PING * 99, SIGNED]).client(library)) as http:
         with pytest.raises(ProviderError):
             await http.post(URL, content=iter_bytes())
 
@@ -411,14 +455,17 @@ async def late(answered: Answered, library: ModuleType, **asked: Any) -> tuple[s
     return error.failure.message, round(anyio.current_time() - began_at, 3)
 
 
-SILENT = 1000.0
-PINGS: list[Block] = [2.0, PING] * 99
 DEADLINES: dict[str, tuple[list[Block], str, float]] = {
     "nothing": ([SILENT], "no output within 20 s (`firstEvent`)", 20.0),
     "pings": (PINGS, "no output within 20 s (`firstEvent`)", 20.0),
     "after a word": ([HEL, SILENT], "no further output within 5 s (`gap`)", 5.0),
     "a slow word": ([15.0, HEL, SILENT], "no further output within 5 s (`gap`)", 20.0),
     "slow words": ([4.0, HEL, 4.0, HEL, SILENT], "no further output within 5 s (`gap`)", 13.0),
+    "no words after a word": (
+        [HEL, *NO_TEXTS],
+        "no further output within 5 s (`gap`)",
+        5.0,
+    ),
     "pings after a word": ([HEL, *PINGS], "no further output within 5 s (`gap`)", 5.0),
 }
 
@@ -468,6 +515,45 @@ async def test_the_host_s_own_end_stays_one(library: ModuleType) -> None:
 
     assert scope.cancelled_caught
     await anyio.sleep(30.0)  # no timer is left that cancels this
+
+
+async def test_the_host_s_own_end_at_the_same_time_stays_one(library: ModuleType) -> None:
+    if sniffio.current_async_library() != "asyncio":
+        pytest.skip("where a cancellation can be lost")
+    http = sidestep.watched(Answered([HEL, SILENT]).client(library), providers=BY_NAME)
+    task = asyncio.create_task(blocks_of(http))
+    asyncio.get_running_loop().call_later(5.0, task.cancel)
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize(
+    ("blocks", "seconds"),
+    [
+        pytest.param([HEL, LO, SILENT], 5.0, id="nothing"),
+        pytest.param([HEL, LO, 4.0, PING, SILENT], 5.0, id="a ping"),
+        pytest.param([HEL, LO, 4.0, USAGE, SILENT], 5.0, id="usage"),
+        pytest.param([HEL, LO, 4.0, LO, SILENT], 9.0, id="more with its reason"),
+    ],
+)
+async def test_a_stream_that_is_left_open_ends_soon_after_the_reason_for_its_end(
+    library: ModuleType, blocks: list[Block], seconds: float
+) -> None:
+    began_at = anyio.current_time()
+    answered = Answered(blocks)
+
+    taken = await blocks_of(sidestep.watched(answered.client(library)))
+
+    assert taken == [block for block in blocks if isinstance(block, bytes)]
+    assert round(anyio.current_time() - began_at, 3) == seconds
+    assert answered.closed >= 1
+
+
+async def test_output_after_the_reason_for_the_end_and_then_nothing(library: ModuleType) -> None:
+    error, _ = await failed(sidestep.watched(Answered([LO, HEL, SILENT]).client(library)))
+
+    assert error.failure.kind is K.TRUNCATED
 
 
 async def test_the_task_goes_on_after_a_deadline(library: ModuleType) -> None:
