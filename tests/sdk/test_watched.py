@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from _pytest.mark.structures import ParameterSet
 
@@ -104,6 +105,37 @@ async def test_an_outage_moves_to_the_sibling(
     assert failure.kind == kind or (not kind and failure.status == 503)
     if kind == "rate_limit":
         assert failure.retry_after == 90.0
+
+
+@pytest.mark.parametrize("name", ["503", "reset", "stall", "empty"])
+async def test_a_step_without_a_loop_moves_to_the_sibling(name: str) -> None:
+    route, sibling = Route("openai-chat/m"), Route("openai-chat/n")
+    middleware = Sidestep(
+        FallbackConfig(fallback_models_by_model={route: (sibling,)}, max_upstream_retry_attempts=0)
+    )
+    answers = {route: OUTAGES[name][0], sibling: {"text": TEXT}}
+
+    def work(known: Mapping[str, Any]) -> str:
+        http = sidestep.watched(package("httpx2").Client(trust_env=False), providers=known)
+        with package("openai").OpenAI(
+            api_key="k",
+            base_url=known["openai-chat"].base_url,
+            max_retries=0,
+            http_client=http,
+        ) as client:
+            text = ""
+            for attempt in middleware.step_sync(route):
+                with attempt:
+                    chunks = client.chat.completions.create(
+                        model=attempt.route.model, messages=HELLO, stream=True
+                    )
+                    text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
+            return text
+
+    with anyio.fail_after(LIMIT):
+        async with Stub(Scenario.parse({"answers": answers})) as stub:
+            known = providers(stub, SILENCE if name == "stall" else PATIENCE)
+            assert await anyio.to_thread.run_sync(work, known) == TEXT
 
 
 async def test_the_log_says_that_an_sdk_retries(caplog: pytest.LogCaptureFixture) -> None:
