@@ -136,17 +136,12 @@ class AsyncBody(_Body):
     async def _pass_on(self, reader: AsyncioReader) -> AsyncGenerator[bytes, None]:
         """Do what `__anext__` does, on asyncio, where nobody minds a generator that is dropped."""
         error: Exception | None
-        answer, take, rest = self._answer, self._answer.take, reader.rest
+        answer, take, got, rest = self._answer, self._answer.take, reader.got, reader.rest
         try:
             reader.begin()
             async for block in self._blocks:
                 if not answer.is_settled:
-                    seconds = take(block)
-                    if seconds is None:
-                        reader.count()
-                    else:
-                        reader.left = seconds
-                    rest()
+                    got(take(block))
                 yield block
                 if not answer.is_settled:
                     reader.begin()

@@ -97,8 +97,16 @@ class WatchedAnswer:
             ProviderError: The answer ends in it, and failed.
         """
         if self._decompress is None:
-            if self._head and block.startswith(self._head) and self._differs_in_text(block):
-                return self._gap
+            if self._head and block.startswith(self._head):
+                # It need not be decoded if it differs from the last one only in its text, because
+                # an answer with text in it is not judged by more text.
+                end = len(block) - self._tail_size
+                if (
+                    block.endswith(self._tail)
+                    and block.find(b'"', self._head_size) == end > self._head_size
+                    and block[end - 1] != _BACKSLASH
+                ):
+                    return self._gap
             pieces: Iterable[bytes] = (block,)
         else:
             pieces = self._pieces(block)
@@ -146,18 +154,6 @@ class WatchedAnswer:
         errors = AttemptErrors(None, _secret_in(self._form.asked))
         errors.headers = self._form.headers
         return errors.error(failure, request_id=request_id)
-
-    def _differs_in_text(self, block: bytes) -> bool:
-        """True if *block*, which begins as the last one did, differs from it only in its text.
-
-        It need not be decoded then: an answer with text in it is not judged by more text.
-        """
-        end = len(block) - self._tail_size
-        return (
-            block.endswith(self._tail)
-            and block.find(b'"', self._head_size) == end > self._head_size
-            and block[end - 1] != _BACKSLASH
-        )
 
     def _learn(self, block: bytes, deltas: Sequence[Delta]) -> None:
         """Note how *block* begins and ends, if it is one event with nothing but text."""
