@@ -41,7 +41,7 @@ class AsyncioReader(AsyncioIdleTimer):
 
     def begin(self) -> None:
         """Note that the running task begins to read."""
-        task = self._task = current_task()
+        task = self._task = current_task(self._loop)
         assert task is not None  # noqa: S101
         self._cancelling = task.cancelling()
         now = self._now()

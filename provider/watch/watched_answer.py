@@ -75,6 +75,7 @@ class WatchedAnswer:
         self._head = self._tail = b""
         self._head_size = self._tail_size = 0
         self._gap = call.provider.timeouts.gap
+        self._was_ending = False
         self._held = bytearray()  # until the form is known, and the whole of one that is JSON
         self._is_json = False
         self._reading: Reading | None = None
@@ -110,10 +111,11 @@ class WatchedAnswer:
             pieces: Iterable[bytes] = (block,)
         else:
             pieces = self._pieces(block)
-        was_ending, has_output = self.is_ending, False
+        has_output = False
         for piece in pieces:
             has_output = self._take(piece) or has_output
-        if self.is_ending and (has_output or not was_ending):
+        if self.is_ending and (has_output or not self._was_ending):
+            self._was_ending = True
             return min(TRAILING, self._gap)
         return self._gap if has_output else None
 
@@ -158,9 +160,12 @@ class WatchedAnswer:
     def _learn(self, block: bytes, deltas: Sequence[Delta]) -> None:
         """Note how *block* begins and ends, if it is one event with nothing but text."""
         self._head = b""
-        if self.is_ending:
-            return
-        if len(deltas) != 1 or not block.endswith(b"\n\n") or block.count(b"\n\n") != 1:
+        if (
+            len(deltas) != 1
+            or self.is_ending
+            or not block.endswith(b"\n\n")
+            or block.count(b"\n\n") != 1
+        ):
             return
         delta = deltas[0]
         if not isinstance(delta, TextDelta) or not block.startswith(_STARTS):
