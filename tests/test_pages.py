@@ -61,7 +61,7 @@ BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 PROGRAMS = [block for block in BLOCKS if block.language == "python"]
 COMMANDS = [block for block in BLOCKS if block.language == "sh"]
 
-SDKS = {"anthropic", "langchain_openai", "openai", "pydantic_ai"}
+SDKS = {"agents", "anthropic", "langchain_openai", "openai", "pydantic_ai"}
 """What a program may import that the tests do not install."""
 
 SONNET, GLM = "openrouter/anthropic/claude-sonnet-5", "openrouter/z-ai/glm-5.2"

@@ -57,6 +57,11 @@ class BuiltModels(Generic[Model]):
         self._adapt = adapt
         self._built: dict[Route, Model] = {}
 
+    @property
+    def built(self) -> list[Model]:
+        """The models that were built so far."""
+        return list(self._built.values())
+
     def of(self, route: Route) -> Model:
         """Return the model of *route*.
 

@@ -1,0 +1,79 @@
+"""What of an openai-agents history may go to a route: no reasoning and no id of another one.
+
+An output item says in its ``provider_data`` which route wrote it. The framework keeps this field in
+its history, and sends it to no provider.
+
+Source: openai-agents 0.24, `models/openai_responses.py` and `models/chatcmpl_converter.py`, read on
+2026-11-30.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from agents.models.fake_id import FAKE_RESPONSES_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agents import ModelSettings
+
+    from ...provider.route import Route
+
+_STAMP = "sidestep"
+_FIELD = "provider_data"
+_WITH_ID = frozenset({"message", "function_call"})
+"""Types of items with an `id` that OpenAI looks up among its own items, and does not need.
+
+The framework needs one, and sends its `FAKE_RESPONSES_ID` to nobody.
+"""
+_CACHE_SETTINGS = frozenset({"prompt_cache_retention", "prompt_cache_options"})
+
+
+def stamp(items: Iterable[Any], route: Route, requested: Route) -> None:
+    """Note on each of the output *items* that *route* wrote it."""
+    for item in items:
+        known = getattr(item, _FIELD, None) or {}
+        note = {"route": str(route), "requested": str(requested)}
+        setattr(item, _FIELD, {**known, _STAMP: note})
+
+
+def input_for(given: str | list[Any], route: Route, requested: Route) -> str | list[Any]:
+    """Return the input *given* without what only another route than *route* can read.
+
+    An item that names no route counts as one of *requested*.
+    """
+    if isinstance(given, str):
+        return given
+    items = (_item_for(item, route, requested) for item in given)
+    return [item for item in items if item is not None]
+
+
+def settings_for(settings: ModelSettings, route: Route, requested: Route) -> ModelSettings:
+    """Return *settings* without those of the cache if *route* is of another provider."""
+    if route.provider == requested.provider:
+        return settings
+    names = {field.name for field in fields(settings)} & _CACHE_SETTINGS
+    return replace(settings, **dict.fromkeys(names))
+
+
+def _item_for(item: Any, route: Route, requested: Route) -> Any:
+    """Return what of *item* goes to *route*; None: nothing."""
+    if not isinstance(item, dict) or not _is_of_model(item):
+        return item
+    known = item.get(_FIELD)
+    known = known if isinstance(known, dict) else {}
+    note = known.get(_STAMP)
+    author = note.get("route") if isinstance(note, dict) else None
+    kept = {key: value for key, value in item.items() if key != _FIELD}
+    if (author or requested) == route:
+        own = {key: value for key, value in known.items() if key != _STAMP}
+        return {**kept, _FIELD: own} if own else kept
+    if item.get("type") == "reasoning":
+        return None
+    return {**kept, "id": FAKE_RESPONSES_ID} if item.get("type") in _WITH_ID else kept
+
+
+def _is_of_model(item: dict[str, Any]) -> bool:
+    return item.get("type") != "message" or item.get("role") == "assistant"

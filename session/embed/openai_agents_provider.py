@@ -1,0 +1,185 @@
+"""`SidestepModelProvider`: each model call of openai-agents is a step.
+
+Source: openai-agents 0.24, `models/interface.py` and `run_internal/run_loop.py`, read on
+2026-11-30.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Literal
+
+from agents import Model, ModelProvider, ModelResponse, ModelSettings
+from openai import BaseModel
+
+from ..event import Event, PartsRetracted
+from .built_models import BuiltModels
+from .openai_agents_items import input_for, settings_for, stamp
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from agents.items import TResponseStreamEvent
+
+    from ...provider.route import Route
+    from ..step.attempt import Attempt
+    from ..step.middleware import Sidestep
+    from ..step.step import Step
+
+_EXAMPLE = (
+    "a model of openai-agents, such as "
+    "`OpenAIChatCompletionsModel(route.model, openai_client=AsyncOpenAI(…, max_retries=0))`"
+)
+_BEFORE_OUTPUT = frozenset({"response.created", "response.queued", "response.in_progress"})
+_STATE = ("previous_response_id", "conversation_id", "prompt")
+"""What a call refers to that only its provider has."""
+
+
+class Retracted(BaseModel):
+    """All raw events since the answer began are void, and it begins again.
+
+    Comes as ``data`` of a raw response event.
+
+    Args:
+        route: The route that failed.
+    """
+
+    type: Literal["sidestep.retracted"] = "sidestep.retracted"
+    route: str
+
+
+class SidestepModelProvider(ModelProvider):
+    """Take each model call of an agent as a step, with its retries and swaps.
+
+    Pass it as ``RunConfig(model_provider=...)``. If the model of an `Agent` is a string, it is the
+    requested route of this agent. Text that was streamed live and is void is reported by a raw
+    response event with a `Retracted`.
+
+    Args:
+        middleware: The `Sidestep` of the process.
+        route: What a step asks for if an `Agent` names no model: ``provider/model`` or the name of
+            a chain.
+        build: Returns the model of a route, with the retries of its client off. It is called once
+            for each route, for a requested one before the first call. A sibling is passed over if
+            `build` raises for it.
+
+    Raises:
+        ConfigError: *build* raised for the requested route, or returned no model.
+        TypeError: *middleware* is no `Sidestep`, or *build* cannot be called.
+        ValueError: *route* is neither a route nor a chain's name.
+    """
+
+    def __init__(self, middleware: Sidestep, route: str, build: Callable[[Route], Model]) -> None:
+        self._models = BuiltModels(middleware, build, Model, _EXAMPLE)
+        self._middleware = middleware
+        self._route = route
+        self.get_model(None)
+
+    def get_model(self, model_name: str | None) -> Model:
+        """Return a model, each call of which is a step that asks for *model_name*.
+
+        Raises:
+            ConfigError: `build` raised for the requested route, or returned no model.
+            ValueError: *model_name* is neither a route nor a chain's name.
+        """
+        asked = self._route if model_name is None else model_name
+        self._models.of(self._middleware.requested(asked))
+        return _SteppedModel(self._middleware, asked, self._models)
+
+    async def aclose(self) -> None:
+        """Close the models that were built."""
+        for model in self._models.built:
+            await model.close()
+
+
+class _SteppedModel(Model):
+    """Take each call as a step that asks for *route*."""
+
+    def __init__(self, middleware: Sidestep, route: str, models: BuiltModels[Model]) -> None:
+        self._middleware = middleware
+        self._route = route
+        self._models = models
+
+    async def get_response(
+        self,
+        system_instructions: str | None,
+        input: str | list[Any],  # noqa: A002 - the framework's name
+        model_settings: ModelSettings,
+        *args: Any,
+        **kwargs: Any,
+    ) -> ModelResponse:
+        """Return the answer of the first route that gives one."""
+        step = self._step(kwargs)
+
+        async def call(attempt: Attempt) -> ModelResponse:
+            route, requested = attempt.route, step.requested
+            return await self._models.of(route).get_response(
+                system_instructions,
+                input_for(input, route, requested),
+                settings_for(model_settings, route, requested),
+                *args,
+                **kwargs,
+            )
+
+        response = await step.run(call)
+        stamp(response.output, step.route, step.requested)
+        return response
+
+    async def stream_response(
+        self,
+        system_instructions: str | None,
+        input: str | list[Any],  # noqa: A002 - the framework's name
+        model_settings: ModelSettings,
+        *args: Any,
+        **kwargs: Any,
+    ) -> AsyncIterator[TResponseStreamEvent]:
+        """Stream the answer of the first route that gives one."""
+        void: list[Retracted] = []
+
+        def note(event: Event) -> None:
+            if isinstance(event, PartsRetracted):
+                void.append(Retracted(route=str(event.route)))
+
+        def open_stream(route: Route, requested: Route) -> AsyncIterator[TResponseStreamEvent]:
+            opened: AsyncIterator[TResponseStreamEvent] = self._models.of(route).stream_response(
+                system_instructions,
+                input_for(input, route, requested),
+                settings_for(model_settings, route, requested),
+                *args,
+                **kwargs,
+            )
+            return opened
+
+        async with aclosing(self._step(kwargs, on_event=note)) as step:
+            async for attempt in step:
+                while void:
+                    yield void.pop()
+                async with attempt:
+                    async for event in open_stream(attempt.route, step.requested):
+                        _show(event, attempt, step)
+                        yield event
+
+    def _step(
+        self, options: dict[str, Any], *, on_event: Callable[[Event], None] | None = None
+    ) -> Step:
+        kept = [name for name in _STATE if options.get(name) is not None]
+        home = self._middleware.requested(self._route).provider
+
+        def serves(route: Route) -> bool | str:
+            if kept and route.provider != home:
+                return f"`{kept[0]}` refers to what only {home} has: pass the whole history instead"
+            return self._models.serves(route)
+
+        return self._middleware.step(self._route, serves=serves, on_event=on_event)
+
+
+def _show(event: TResponseStreamEvent, attempt: Attempt, step: Step) -> None:
+    """Report *event* as shown, and note on its items who wrote them."""
+    if event.type not in _BEFORE_OUTPUT:
+        text = attempt.output if isinstance(attempt.output, str) else ""
+        is_text = event.type == "response.output_text.delta"
+        attempt.emitted(text + event.delta if is_text else text)
+    if event.type == "response.output_item.done":
+        stamp([event.item], attempt.route, step.requested)
+    elif event.type == "response.completed":
+        stamp(event.response.output, attempt.route, step.requested)
