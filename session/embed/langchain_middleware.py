@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
     from ...provider.route import Route
     from ..step.attempt import Attempt
+    from ..step.base_attempt import BaseAttempt
+    from ..step.base_step import BaseStep
     from ..step.middleware import Sidestep
-    from ..step.step import Step
+    from ..step.sync_attempt import SyncAttempt
 
     Build = Callable[[Route], BaseChatModel]
     Handler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    SyncHandler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 
 RETRACTED = "sidestep.retracted"
 _EXAMPLE = "a chat model of LangChain, such as `ChatOpenAI(model=route.model, max_retries=0)`"
@@ -68,11 +71,9 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Handler
     ) -> ModelResponse[Any]:
         """Return the answer of the first route that gives one."""
-        shown = _Shown()
+        shown = _Shown(request)
         step = self._middleware.step(
-            self._route,
-            serves=self._models.serves,
-            on_event=lambda event: _report(event, shown, request),
+            self._route, serves=self._models.serves, on_event=shown.take_back
         )
 
         async def call(attempt: Attempt) -> ModelResponse[Any]:
@@ -80,8 +81,26 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
 
         return _stamped(await step.run(call), step)
 
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: SyncHandler
+    ) -> ModelResponse[Any]:
+        """Return the answer of the first route that gives one, without an event loop."""
+        shown = _Shown(request)
+        step = self._middleware.step_sync(
+            self._route, serves=self._models.serves, on_event=shown.take_back
+        )
+
+        def call(attempt: SyncAttempt) -> ModelResponse[Any]:
+            return handler(self._request(request, step, attempt, shown))
+
+        return _stamped(step.run(call), step)
+
     def _request(
-        self, request: ModelRequest[Any], step: Step, attempt: Attempt, shown: _Shown
+        self,
+        request: ModelRequest[Any],
+        step: BaseStep,
+        attempt: BaseAttempt,
+        shown: _Shown,
     ) -> ModelRequest[Any]:
         shown.begin(attempt)
         self._shown.current.set(shown)
@@ -96,27 +115,31 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 class _Shown:
-    """What of a model call was shown.
+    """What of the model call of *request* was shown."""
 
-    Attributes:
-        message_id: The id of the message that was shown last; None: there is none.
-    """
-
-    def __init__(self) -> None:
-        self.message_id: str | None = None
-        self._attempt: Attempt | None = None
+    def __init__(self, request: ModelRequest[Any]) -> None:
+        self._request = request
+        self._message_id: str | None = None
+        self._attempt: BaseAttempt | None = None
         self._text = ""
 
-    def begin(self, attempt: Attempt) -> None:
+    def begin(self, attempt: BaseAttempt) -> None:
         """Take what is shown from now on as the output of *attempt*."""
-        self._attempt, self._text, self.message_id = attempt, "", None
+        self._attempt, self._text, self._message_id = attempt, "", None
 
     def more(self, text: str, message_id: str) -> None:
         """Report to the attempt that *text* was shown."""
         if self._attempt is not None:
             self._text += text
-            self.message_id = message_id
+            self._message_id = message_id
             self._attempt.emitted(self._text)
+
+    def take_back(self, event: Event) -> None:
+        """Write the custom event that the text is void, if *event* says so."""
+        if isinstance(event, PartsRetracted):
+            self._request.runtime.stream_writer(
+                {"type": RETRACTED, "route": str(event.route), "message_id": self._message_id}
+            )
 
 
 class _ShownText(BaseCallbackHandler):
@@ -158,14 +181,7 @@ def _name_of(run_id: UUID) -> str:
     return f"lc_run--{run_id}"  # as langchain_core names a message
 
 
-def _report(event: Event, shown: _Shown, request: ModelRequest[Any]) -> None:
-    if isinstance(event, PartsRetracted):
-        request.runtime.stream_writer(
-            {"type": RETRACTED, "route": str(event.route), "message_id": shown.message_id}
-        )
-
-
-def _stamped(response: ModelResponse[Any], step: Step) -> ModelResponse[Any]:
+def _stamped(response: ModelResponse[Any], step: BaseStep) -> ModelResponse[Any]:
     for message in response.result:
         if isinstance(message, AIMessage):
             message.response_metadata[STAMP] = {

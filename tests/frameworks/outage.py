@@ -46,12 +46,14 @@ class Played:
         stub: What plays them.
         middleware: Moves from `A` to `B` at once.
         http: The watched client, for the SDKs.
+        sync_http: The same for calls without an event loop.
         is_refused: True if nothing listens for `A`.
     """
 
     stub: testing.PlayedStub
     middleware: Sidestep
     http: Any
+    sync_http: Any
     is_refused: bool = False
 
     def base_url(self, route: Route) -> str:
@@ -82,10 +84,16 @@ async def played(
         testing.stub(answers, strict=strict) as stub,
         httpx2.AsyncClient(timeout=60.0, trust_env=False) as client,
     ):
-        seconds = SILENCE if "stall" in str(answers) else PATIENCE
-        http = sidestep.watched(client, providers=patient(stub.middleware.providers, seconds))
-        middleware = Sidestep(plan, clock=testing.VirtualClock())
-        yield Played(stub, middleware, http, is_refused)
+        with httpx2.Client(timeout=60.0, trust_env=False) as sync_client:
+            seconds = SILENCE if "stall" in str(answers) else PATIENCE
+            known = patient(stub.middleware.providers, seconds)
+            yield Played(
+                stub,
+                Sidestep(plan, clock=testing.VirtualClock()),
+                sidestep.watched(client, providers=known),
+                sidestep.watched(sync_client, providers=known),
+                is_refused,
+            )
 
 
 def patient(providers: Mapping[str, Provider], seconds: float) -> dict[str, Provider]:

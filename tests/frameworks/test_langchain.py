@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
@@ -27,7 +29,7 @@ pytestmark = [
 LIMIT = 60.0
 CLAUDE = Route("anthropic/claude-sonnet-5")
 HELLO = {"messages": [{"role": "user", "content": "Add 1 and 2."}]}
-WAYS = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+WAYS = pytest.mark.parametrize("way", ["ainvoke", "astream", "invoke", "stream"])
 
 
 def add(a: int, b: int) -> int:
@@ -45,29 +47,35 @@ def agent_of(play: Played, *others: AgentMiddleware[Any, Any, Any], route: str =
         return ChatOpenAI(
             model=route.model, base_url=play.base_url(route), api_key="stub-key", max_retries=0,
             http_async_client=play.http,
+            http_client=play.sync_http,
         )  # fmt: skip
 
     ours = SidestepMiddleware(play.middleware, route, build)
     return create_agent(build(Route(route)), tools=[add], middleware=[*others, ours])
 
 
-async def messages_of(agent: Any, asked: Any, *, streamed: bool) -> list[Any]:
+async def messages_of(agent: Any, asked: Any, way: str = "ainvoke") -> list[Any]:
+    """Return the messages at the end of a run that the method *way* of *agent* makes."""
+    modes = ["values", "messages"]
     with anyio.fail_after(LIMIT):
-        if not streamed:
+        if way == "ainvoke":
             return list((await agent.ainvoke(asked))["messages"])
-        modes, messages = ["values", "messages"], []
-        async for mode, value in agent.astream(asked, stream_mode=modes):
-            if mode == "values":
-                messages = value["messages"]
-        return list(messages)
+        if way == "invoke":
+            return list((await anyio.to_thread.run_sync(agent.invoke, asked))["messages"])
+        if way == "astream":
+            seen = [each async for each in agent.astream(asked, stream_mode=modes)]
+        else:
+            stream = partial(agent.stream, asked, stream_mode=modes)
+            seen = await anyio.to_thread.run_sync(lambda: list(stream()))
+    return list(next(value for mode, value in reversed(seen) if mode == "values")["messages"])
 
 
 @WAYS
 @pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
-async def test_an_outage_ends_on_the_sibling(outage: Any, streamed: bool) -> None:
+async def test_an_outage_ends_on_the_sibling(outage: Any, way: str) -> None:
     """The second model call of the run does not ask the dead route again."""
     async with played({A: outage, B: [CALL, "The sum is 3."]}) as play:
-        messages = await messages_of(agent_of(play), HELLO, streamed=streamed)
+        messages = await messages_of(agent_of(play), HELLO, way)
         asked = play.stub.routes
 
     assert [message.text for message in messages[1:]] == ["", "3", "The sum is 3."]
@@ -80,11 +88,9 @@ async def test_an_outage_ends_on_the_sibling(outage: Any, streamed: bool) -> Non
     "outage", [each for each in OUTAGES.values() if each != REFUSED],
     ids=[name for name, each in OUTAGES.items() if each != REFUSED],
 )  # fmt: skip
-async def test_an_outage_in_the_middle_keeps_the_results_of_tools(
-    outage: Any, streamed: bool
-) -> None:
+async def test_an_outage_in_the_middle_keeps_the_results_of_tools(outage: Any, way: str) -> None:
     async with played({A: [CALL, outage], B: "The sum is 3."}) as play:
-        messages = await messages_of(agent_of(play), HELLO, streamed=streamed)
+        messages = await messages_of(agent_of(play), HELLO, way)
         asked, sent = play.stub.routes, play.last_messages
 
     assert [message.text for message in messages[1:]] == ["", "3", "The sum is 3."]
@@ -93,11 +99,16 @@ async def test_an_outage_in_the_middle_keeps_the_results_of_tools(
     assert asked == [A, A, B]
 
 
-async def test_text_that_is_void_is_reported_as_a_custom_event() -> None:
-    modes, seen = ["messages", "custom"], []
+@pytest.mark.parametrize("way", ["astream", "stream"])
+async def test_text_that_is_void_is_reported_as_a_custom_event(way: str) -> None:
     async with played({A: OUTAGES["cut"], B: "Whole."}) as play:
-        async for mode, value in agent_of(play).astream(HELLO, stream_mode=modes):
-            seen.append(value if mode == "custom" else value[0])
+        stream = partial(agent_of(play).stream, HELLO, stream_mode=["messages", "custom"])
+        if way == "stream":
+            came = await anyio.to_thread.run_sync(lambda: list(stream()))
+        else:
+            modes = ["messages", "custom"]
+            came = [each async for each in agent_of(play).astream(HELLO, stream_mode=modes)]
+    seen = [value if mode == "custom" else value[0] for mode, value in came]
 
     (retracted,) = [each for each in seen if isinstance(each, dict)]
     chunks = [each for each in seen if isinstance(each, AIMessageChunk)]
@@ -123,14 +134,14 @@ async def test_text_is_shown_as_it_comes() -> None:
 
 
 @WAYS
-async def test_interrupt_ends_the_run_only_if_text_was_shown(streamed: bool) -> None:
+async def test_interrupt_ends_the_run_only_if_text_was_shown(way: str) -> None:
     async with played({A: OUTAGES["cut"], B: "Whole."}, on_partial="interrupt") as play:
-        if not streamed:
-            messages = await messages_of(agent_of(play), HELLO, streamed=False)
+        if "invoke" in way:
+            messages = await messages_of(agent_of(play), HELLO)
             assert messages[-1].text == "Whole."
             return
         with pytest.raises(sidestep.StreamInterrupted) as raised:
-            await messages_of(agent_of(play), HELLO, streamed=True)
+            await messages_of(agent_of(play), HELLO, way)
 
     assert raised.value.emitted == "Half an "
 
@@ -176,7 +187,7 @@ async def test_only_its_own_reasoning_goes_to_a_route(writer: str | None, kept: 
 async def test_cache_settings_go_to_no_other_provider(sibling: Route, kept: bool) -> None:
     cache = AnthropicPromptCachingMiddleware(min_messages_to_cache=0)
     async with played({CLAUDE: 503, sibling: "Hello."}) as play:
-        messages = await messages_of(agent_of(play, cache, route=CLAUDE), HELLO, streamed=False)
+        messages = await messages_of(agent_of(play, cache, route=CLAUDE), HELLO)
         bodies = [str(request.body) for request in play.stub.requests]
 
     assert messages[-1].text == "Hello."
@@ -223,9 +234,7 @@ async def test_a_sibling_without_a_model_is_passed_over() -> None:
             )
 
         ours = SidestepMiddleware(play.middleware, A, build)
-        messages = await messages_of(
-            create_agent(build(A), middleware=[ours]), HELLO, streamed=False
-        )
+        messages = await messages_of(create_agent(build(A), middleware=[ours]), HELLO)
 
     (event,) = [each for each in skipped if isinstance(each, sidestep.CandidateSkipped)]
     assert messages[-1].text == "Hello."
