@@ -146,6 +146,20 @@ def test_the_version_that_is_installed_is_within_the_bounds(name: str) -> None:
             assert requirement.specifier.contains(version(name), prereleases=True)
 
 
+REQUIRED = re.compile(r'^require\("(.+?)", at_least="(.+?)", extra="(.+?)"\)$', re.MULTILINE)
+
+
+def test_a_framework_is_asked_for_in_the_version_that_its_extra_installs() -> None:
+    modules = (ROOT / ".src" / "sidestep").glob("*.py")
+    asked = {match for path in modules for match in REQUIRED.findall(path.read_text("utf-8"))}
+    extras = {extra for _name, _least, extra in asked}
+
+    assert extras == {"langchain", "openai-agents", "pydantic-ai"}
+    assert {(name, f">={least}", extra) for name, least, extra in asked} == {
+        (each.name, str(each.specifier), extra) for extra, each in written() if extra in extras
+    }
+
+
 def test_httpx_1_which_has_another_client_is_refused() -> None:
     (requirement,) = named("httpx")
 

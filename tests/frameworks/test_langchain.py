@@ -9,16 +9,19 @@ import anyio
 import anyio.to_thread
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelRequest
 from langchain_anthropic import ChatAnthropic
 from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
 from langchain_core.language_models.chat_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage
+from langchain_core.tools import StructuredTool
 from langchain_openai import ChatOpenAI
 
 import sidestep
 from sidestep import Route
 from sidestep.langchain import SidestepMiddleware
+from sidestep.session.embed.langchain_messages import request_for
 
 from .outage import CALL, OUTAGES, REFUSED, A, B, Played, played
 
@@ -192,6 +195,42 @@ async def test_cache_settings_go_to_no_other_provider(sibling: Route, kept: bool
 
     assert messages[-1].text == "Hello."
     assert ["cache_control" in body for body in bodies] == [True, kept]
+
+
+CACHED: Any = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
+
+
+@pytest.mark.parametrize(
+    ("requested", "route", "kept"),
+    [
+        pytest.param(CLAUDE, Route("anthropic/claude-opus-5"), ["cache_control", "key"], id="same"),
+        pytest.param(
+            CLAUDE, Route("openrouter/anthropic/claude-x"), ["cache_control"], id="claude"
+        ),
+        pytest.param(CLAUDE, B, [], id="another"),
+        pytest.param(B, CLAUDE, [], id="another to a claude"),
+    ],
+)
+async def test_cache_settings_are_dropped_wherever_they_stand(
+    requested: Route, route: Route, kept: list[str]
+) -> None:
+    tool = StructuredTool.from_function(add, extras={"cache_control": {}, "other": 1})
+    request = ModelRequest(
+        model=FakeListChatModel(responses=[]),
+        messages=[HumanMessage([CACHED])],
+        system_message=SystemMessage([CACHED]),
+        tools=[tool, {"name": "raw", "cache_control": {}}],
+        model_settings={"cache_control": {}, "prompt_cache_key": "key", "temperature": 0},
+    )
+
+    sent = request_for(request, route, requested)
+
+    places = [sent.messages[0].content[0], sent.system_message.content[0], sent.tools[0].extras]
+    places += [sent.tools[1], sent.model_settings]
+    assert ["cache_control" in place for place in places] == ["cache_control" in kept] * 5
+    assert ("prompt_cache_key" in sent.model_settings) is ("key" in kept)
+    assert (sent.model_settings["temperature"], sent.tools[0].extras["other"]) == (0, 1)
+    assert request.messages[0].content == [CACHED]  # it is the agent's own
 
 
 def no_model(route: Route) -> Any:
