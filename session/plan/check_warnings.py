@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.route import Route
 from ...provider.secret import Secret
+from .address_warnings import address_warnings
 from .config_warning import ConfigWarning
 from .hint import HintPlan
 from .link_warnings import link_warnings
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ...provider.catalog.provider import Provider
-    from ...provider.wire_name import Wire
     from .config import FallbackConfig
     from .plan import Plan, RouteOptions
 
@@ -176,7 +175,7 @@ def _provider_warnings(
             cure = f"add it to {PROVIDERS_VARIABLE}, unless your agent makes the calls itself"
             yield ConfigWarning("C015", message, cure)
             continue
-        yield from _address_warnings(provider)
+        yield from address_warnings(provider)
         key = environ.get(provider.api_key_env, "") if provider.api_key_env else None
         if key == "" and not (plan and name in plan.providers):  # numbered ones say it themselves
             message = f"{provider.api_key_env} is not set, so that {name!r} cannot be asked"
@@ -184,24 +183,3 @@ def _provider_warnings(
         elif key and not Secret(key).is_sendable:
             message = f"{provider.api_key_env} holds characters that no key has"
             yield ConfigWarning("C016", message, f"set it to a key of {name}")
-
-
-_PATHS: Mapping[Wire, tuple[str, ...]] = {
-    "anthropic": ("/v1/messages", "/messages", "/v1"),
-    "openai-chat": ("/chat/completions", "/completions", "/models"),
-    "openai-responses": ("/responses", "/models"),
-    "gemini": (":streamGenerateContent", ":generateContent", "/models"),
-}
-"""The ends of an address that the wire appends itself; see `Encoder.path`."""
-
-
-def _address_warnings(provider: Provider) -> Iterator[ConfigWarning]:
-    """Warn of a base URL that holds what the wire's own path begins with, or all of it."""
-    path = urlsplit(provider.base_url).path.rstrip("/")
-    end = next((end for end in _PATHS[provider.wire] if path.endswith(end)), None)
-    if end is not None:
-        message = (
-            f"`baseUrl` of {provider.name!r} ends in {end!r}, which is appended to it in each "
-            "request, so that the address has it twice"
-        )
-        yield ConfigWarning("C027", message, f"write it without {end!r}")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import httpx
 
     from sidestep.provider.failure import Failure
+    from sidestep.provider.wire_name import Wire
 
 pytestmark = pytest.mark.asyncio
 
@@ -119,6 +120,71 @@ class TestRefusal:
         message = caught.value.failure.message
         assert message.endswith("(asked at http://h:81/v1/v1/messages)")
         assert "secret" not in message
+
+    @pytest.mark.parametrize(
+        ("wire", "base", "asked"),
+        [
+            ("anthropic", "http://h/v1", "/v1/v1/messages"),
+            ("anthropic", "http://h/v1/chat/completions", "/v1/chat/completions/v1/messages"),
+            ("openai-chat", "http://h", "/chat/completions"),
+            ("openai-chat", "http://h/v1/v1/", "/v1/v1/chat/completions"),
+            (
+                "openai-chat",
+                "http://h/v1/chat/completions",
+                "/v1/chat/completions/chat/completions",
+            ),
+            ("openai-responses", "http://h/v1/responses", "/v1/responses/responses"),
+            ("gemini", "http://h/v1", "/v1/models/m:streamGenerateContent"),
+        ],
+    )
+    @pytest.mark.parametrize(
+        ("status", "content_type", "body", "kind"),
+        [
+            (404, "text/html", b"<!DOCTYPE html><title>404</title>", FailureKind.NOT_FOUND),
+            (404, "application/json", b'{"detail":"Not Found"}', FailureKind.NOT_FOUND),
+            (404, "application/json", b'{"message":"Not found","docs":"x"}', FailureKind.NOT_FOUND),
+            (404, "text/plain", b"404 page not found", FailureKind.NOT_FOUND),
+            (404, "", b"", FailureKind.NOT_FOUND),
+            (405, "text/html", b"<html>Method Not Allowed</html>", None),
+            (200, "text/html; charset=utf-8", b"<!doctype html>New API", FailureKind.SERVER_ERROR),
+        ],
+        ids=[
+            "a page",
+            "FastAPI",
+            "JSON",
+            "Go",
+            "nothing",
+            "a method",
+            "a page with 200",
+        ],
+    )
+    async def test_a_wrong_base_url_shows_in_what_is_told(
+        self,
+        library: ModuleType,
+        wire: Wire,
+        base: str,
+        asked: str,
+        status: int,
+        content_type: str,
+        body: bytes,
+        kind: FailureKind | None,
+    ) -> None:
+        """As vellum-ai/vellum-assistant pull 25930 and zh-plus/openlrc#36 have it."""
+
+        def answer(_: httpx.Request) -> httpx.Response:
+            headers = {"content-type": content_type}
+            response: httpx.Response = library.Response(status, content=body, headers=headers)
+            return response
+
+        wrong = Provider("house", wire, base, None)
+        client = mocked(library, answer, providers={"house": wrong})
+        with pytest.raises(ProviderError) as caught:
+            async with client.stream(Route("house/m"), HELLO):
+                pass
+
+        failure = caught.value.failure
+        assert failure.kind is (kind or failure.kind)
+        assert f"(asked at http://h{asked})" in failure.message
 
     async def test_another_failure_tells_no_address(self, library: ModuleType) -> None:
         failure = await failed(answering(library, b"", status=500))

@@ -210,8 +210,30 @@ def test_a_configuration_that_is_ignored_is_named_by_every_command_that_reads_it
             "openai-chat", "https://h/v1/chat/completions", "/chat/completions", id="chat"
         ),
         pytest.param("openai-responses", "https://h/v1/responses/", "/responses", id="responses"),
+        pytest.param("openai-chat", "https://h/v1/v1", "v1", id="a version twice"),
+        pytest.param("gemini", "https://h/v1beta/v1beta/", "v1beta", id="Gemini's twice"),
+        pytest.param(
+            "gemini", "https://h/v1beta/models/gemini-3-pro", "/models/gemini-3-pro", id="a model"
+        ),
+        pytest.param(
+            "gemini",
+            "https://h/v1beta/models/g:streamGenerateContent",
+            ":streamGenerateContent",
+            id="Gemini's endpoint",
+        ),
+        pytest.param("openai-chat", "https://h/v1/messages", "/v1/messages", id="Anthropic's"),
+        pytest.param(
+            "anthropic", "https://h/v1/chat/completions", "/chat/completions", id="chat's"
+        ),
+        pytest.param("openai-chat", "https://h/v1/responses", "/responses", id="Responses'"),
         pytest.param("anthropic", "https://h/api", None, id="no end of Anthropic's"),
         pytest.param("openai-chat", "https://h/v1", None, id="no end of a chat API's"),
+        pytest.param("openai-chat", "https://h", None, id="no path on a host that nobody knows"),
+        pytest.param(
+            "openai-chat", "https://api.deepseek.com", None, id="DeepSeek, which has none"
+        ),
+        pytest.param("openai-chat", "https://h/models/v1", None, id="a version of models"),
+        pytest.param("openai-chat", "https://h/v1/v2", None, id="two versions"),
     ],
 )
 def test_a_base_url_that_ends_in_what_is_appended_is_warned_of(
@@ -224,3 +246,30 @@ def test_a_base_url_that_ends_in_what_is_appended_is_warned_of(
 
     warnings = [each for each in json.loads(ran.stdout)["warnings"] if each["code"] == "C027"]
     assert [repr(end) in each["message"] for each in warnings] == ([True] if end else [])
+
+
+@pytest.mark.parametrize(
+    ("wire", "address", "cure"),
+    [
+        ("openai-chat", "https://api.openai.com", "https://api.openai.com/v1"),
+        ("openai-chat", "https://api.groq.com/", "https://api.groq.com/openai/v1"),
+        ("openai-chat", "http://localhost:11434", "http://localhost:11434/v1"),
+        (
+            "gemini",
+            "https://generativelanguage.googleapis.com",
+            "https://generativelanguage.googleapis.com/v1beta",
+        ),
+        ("anthropic", "https://openrouter.ai", "https://openrouter.ai/api"),
+    ],
+)
+def test_a_base_url_without_the_path_of_a_known_host_is_warned_of(
+    wire: str, address: str, cure: str
+) -> None:
+    config = {"fallbackModelsByModel": {A: "house/m"}}
+    providers = {"house": {"wire": wire, "baseUrl": address}}
+
+    ran = run("check", "--json", SIDESTEP_FALLBACK_CONFIG=config, SIDESTEP_PROVIDERS=providers)
+
+    (warned,) = [each for each in json.loads(ran.stdout)["warnings"] if each["code"] == "C027"]
+    assert "has no path" in warned["message"]
+    assert warned["fix"] == f"write {cure}"
