@@ -86,6 +86,7 @@ def _pattern(host: str) -> str | None:
     elif _is_address(host):
         pattern = f"all://[{host}]" if ":" in host else f"all://{host}"
     else:
+        host = host.removeprefix("*") if host.startswith("*.") else host
         pattern = f"all://{host}" if host.lower() == "localhost" else f"all://*{host}"
     try:
         httpx.URL(pattern)

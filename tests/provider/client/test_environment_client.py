@@ -6,6 +6,7 @@ import logging
 
 import anyio
 import anyio.abc
+import httpx
 import pytest
 
 from sidestep import Client, ConfigError
@@ -119,3 +120,39 @@ def test_the_error_names_the_variable_that_is_wrong(
         environment_client()
 
     assert str(caught.value).endswith(culprit)
+
+
+@pytest.mark.parametrize(
+    ("no_proxy", "address", "is_direct"),
+    [
+        ("::1", "http://[::1]:8080/", True),
+        ("[::1]:8080", "http://[::1]:8080/", True),
+        ("[::1]:8080", "http://[::1]:8081/", False),
+        ("[fd00::1]/128", "http://[fd00::1]/", True),
+        ("::ffff:10.0.0.1", "http://[::ffff:10.0.0.1]/", True),
+        ("fe80::1%lo0,localhost", "http://localhost:1234/", True),
+        ("fd00::/8,models.example", "http://models.example/", True),
+        ("::1/129,models.example", "http://models.example/", True),
+        ("models.example:99999,b.example", "http://b.example/", True),
+        ("*.local", "http://a.local/", True),
+        ("*.example.com", "http://a.b.example.com/", True),
+        ("*.example.com", "http://example.org/", False),
+        (".example.com", "http://a.example.com/", True),
+        ("<local>,127.0.0.1", "http://127.0.0.1:9/", True),
+        ("a;b", "http://a/", False),
+        ("https://internal", "http://internal/", False),
+        ("[::1", "http://a/", False),
+        (",,", "http://a/", False),
+        ("*", "http://a/", True),
+    ],
+)
+def test_whatever_no_proxy_has_a_client_can_be_made(
+    no_proxy: str, address: str, is_direct: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", no_proxy)
+
+    client = environment_client()
+
+    chosen = client._transport_for_url(httpx.URL(address))
+    assert (chosen is client._transport) is is_direct
