@@ -142,3 +142,100 @@ async def test_a_budget_ends_on_every_wire_although_nothing_is_counted(
             await ask(outage.session, times=6)
 
     assert len(outage.asked) < 6
+
+
+CHAT, RESPONSES, GEMINI = Route("openrouter/x/y"), *WIRES
+TEXT = "x" * 400
+
+
+def events(*values: Any, named: bool = False, ends: str = "") -> dict[str, Any]:
+    """Return an answer of *values* as server-sent events."""
+    lines = (
+        (f"event: {value['type']}\n" if named else "") + f"data: {json.dumps(value)}\n\n"
+        for value in values
+    )
+    return {"status": 200, "headers": EVENTS, "body": "".join(lines) + ends}
+
+
+def chat(*last: Any, **more: Any) -> dict[str, Any]:
+    choice = {"index": 0, "delta": {"content": TEXT}, "finish_reason": "stop"}
+    return events({"id": "1", "choices": [choice], **more}, *last, ends="data: [DONE]\n\n")
+
+
+def responses(**more: Any) -> dict[str, Any]:
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+    item["content"] = [{"type": "output_text", "text": TEXT, "annotations": []}]
+    response = {"id": "resp_1", "status": "completed", "output": [item], **more}
+    return events(
+        {"type": "response.output_item.added", "output_index": 0, "item": item | {"content": []}},
+        {"type": "response.output_text.delta", "output_index": 0, "content_index": 0}
+        | {"item_id": "msg_1", "delta": TEXT},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": response},
+        named=True,
+    )
+
+
+def gemini(**more: Any) -> dict[str, Any]:
+    content = {"role": "model", "parts": [{"text": TEXT}]}
+    return events({"candidates": [{"content": content, "finishReason": "STOP"}], **more})
+
+
+def claude(first: Any, last: Any) -> dict[str, Any]:
+    whole = answer({}, {})
+    body = whole["body"].replace('"usage": {}', f'"usage": {json.dumps(first)}', 1)
+    body = body.replace('"usage": {}', f'"usage": {json.dumps(last)}', 1).replace("Done.", TEXT)
+    return whole | {"body": body}
+
+
+ZERO_CHAT = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+ZERO_RESPONSES = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+ZERO_GEMINI = {"promptTokenCount": 0, "candidatesTokenCount": 0, "totalTokenCount": 0}
+UNCOUNTED = [
+    pytest.param(CHAT, chat(), id="chat, none"),
+    pytest.param(CHAT, chat(usage=None), id="chat, null"),
+    pytest.param(CHAT, chat(usage={}), id="chat, empty"),
+    pytest.param(CHAT, chat({"choices": [], "usage": ZERO_CHAT}), id="chat, 0 at the end"),
+    pytest.param(CHAT, chat(usage=ZERO_CHAT), id="chat, 0"),
+    pytest.param(
+        CHAT, chat(usage={"prompt_tokens": None, "completion_tokens": None}), id="chat, nulls"
+    ),
+    pytest.param(RESPONSES, responses(), id="Responses, none"),
+    pytest.param(RESPONSES, responses(usage=None), id="Responses, null"),
+    pytest.param(RESPONSES, responses(usage={}), id="Responses, empty"),
+    pytest.param(RESPONSES, responses(usage=ZERO_RESPONSES), id="Responses, 0"),
+    pytest.param(GEMINI, gemini(), id="Gemini, none"),
+    pytest.param(GEMINI, gemini(usageMetadata={}), id="Gemini, empty"),
+    pytest.param(GEMINI, gemini(usageMetadata=ZERO_GEMINI), id="Gemini, 0"),
+    pytest.param(GEMINI, gemini(usageMetadata={"totalTokenCount": 0}), id="Gemini, a total of 0"),
+    pytest.param(CLAUDE, claude(None, None), id="Anthropic, null"),
+    pytest.param(CLAUDE, claude({}, {}), id="Anthropic, empty"),
+    pytest.param(
+        CLAUDE, claude({"input_tokens": 0, "output_tokens": 0}, {"output_tokens": 0}),
+        id="Anthropic, 0",
+    ),
+    pytest.param(FACADE, claude({}, {"output_tokens": 0}), id="a facade, 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("route", "uncounted"), UNCOUNTED)
+async def test_an_answer_without_a_count_is_estimated_and_ends_every_budget(
+    route: Route, uncounted: dict[str, Any]
+) -> None:
+    def price(_route: Route, usage: Any) -> float:
+        return ((usage.input or 0) + (usage.output or 0)) * 1e-5
+
+    for budget in (
+        Budget(output_tokens=250),
+        Budget(input_tokens=100),
+        Budget(money=0.0035),
+    ):
+        options = {"session_budget": budget, "price": price}
+        async with Outage({route: uncounted}, route=route, session=options) as outage:
+            with pytest.raises(BudgetExceeded):
+                await ask(outage.session, times=8)
+
+        spent = [event for event in outage.events if isinstance(event, AttemptCost)]
+        assert len(outage.asked) < 8
+        assert all(each.is_estimated for each in spent)
+        assert all((each.input > 0, each.output) == (True, 100) for each in spent)
