@@ -163,7 +163,8 @@ def chat(*last: Any, **more: Any) -> dict[str, Any]:
 
 
 def responses(**more: Any) -> dict[str, Any]:
-    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
+    item: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant"}
+    item["status"] = "completed"
     item["content"] = [{"type": "output_text", "text": TEXT, "annotations": []}]
     response = {"id": "resp_1", "status": "completed", "output": [item], **more}
     return events(
