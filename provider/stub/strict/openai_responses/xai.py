@@ -21,7 +21,8 @@ TOOLS = (
     *("file_search", "code_execution", "code_interpreter", "mcp", "shell", "tool_search"),
 )
 UNREAD = "Failed to deserialize the JSON body into the target type: "
-UNKNOWN_ITEMS = frozenset({"custom_tool_call", "custom_tool_call_output"})
+UNKNOWN_ITEMS = frozenset({"custom_tool_call", "custom_tool_call_output", "additional_tools"})
+"""The last as router-for-me/CLIProxyAPI#4434 has it, where Codex sends it."""
 NOT_TAKEN = "external_web_access"
 
 

@@ -205,7 +205,7 @@ ITEMS = [
     R("a name in no form", put(2, name="my.ls"), "does not match pattern"),
     *(R(f"a {kind}", add(3, type=kind, call_id="call_2", input="x", output="x", name="patch"),
         "did not match any variant of untagged enum ModelInput", route=GROK, code=422)
-      for kind in ("custom_tool_call", "custom_tool_call_output")),
+      for kind in ("custom_tool_call", "custom_tool_call_output", "additional_tools")),
     R("a custom_tool_call", add(3, type="custom_tool_call", call_id="call_2", input="x",
       name="patch"), None, route=BEDROCK),
 ]  # fmt: skip
