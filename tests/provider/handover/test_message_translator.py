@@ -303,6 +303,14 @@ MISSING = "not all the reasoning beside it is kept"
 WITHOUT = [
     pytest.param("openai/gpt-4o", [SAYS, CALLS], None, id="model that does not think"),
     pytest.param("elsewhere/grok-4.3", [SAYS, CALLS], None, id="unknown vendor"),
+    pytest.param("openai/gpt-4.1-mini", [SAYS], None, id="another that does not think"),
+    pytest.param("openai/gpt-5-chat-latest", [SAYS, CALLS], None, id="one for chats"),
+    pytest.param("azure/gpt-4.1", [CALLS, SAYS], None, id="Azure's that does not think"),
+    pytest.param("elsewhere/gpt-oss-120b", [SAYS], None, id="an open model"),
+    pytest.param("elsewhere/openai.gpt-oss-120b-1:0", [SAYS, CALLS], None, id="at Bedrock"),
+    pytest.param("elsewhere/deepseek-v4-pro", [SAYS, CALLS], None, id="a DeepSeek elsewhere"),
+    pytest.param("openai/o4-mini", [SAYS], "nothing is stored under them", id="of the o-series"),
+    pytest.param("openai/o4-mini", [TORN, CALLS, SAYS], MISSING, id="o-series that thought"),
     pytest.param("azure/gpt-5.1", [SAYS], "nothing is stored under them", id="model that thinks"),
     pytest.param("azure/gpt-5.1", [TORN, SAYS], MISSING, id="model that thought"),
 ]
