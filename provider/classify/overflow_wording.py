@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .overflow_in_chinese import in_chinese, is_overflow_in_chinese
+from .overflow_in_europe import is_overflow_in_europe
 
 _READ = 1_000  # characters of a message that are read
 
@@ -148,6 +149,8 @@ def is_overflow(message: str) -> bool:
     text = _unquoted(message[:_READ])
     if in_chinese(text):
         return is_overflow_in_chinese(text)
+    if is_overflow_in_europe(text) and not _NOT_LENGTH.search(text):
+        return True
     head = text.strip().partition(":")[0]
     if " " not in head and is_overflow_code(head) and not _NOT_LENGTH.search(text):
         return True  # the message is a code, or begins with one

@@ -83,6 +83,14 @@ TOO_LONG = [
     "prompt_too_long",
     "Prompt超长",
     "输入内容过长, 超过模型最大上下文长度",
+    "输入内容过长\uff0c请减少 Prompt 中的 token 数量后重试 (cch_session_id: 1b2f)",
+    "消息过长",
+    "Prompt tokens too long",
+    # Made up.
+    "Die Eingabe ist zu lang: 140000 Tokens überschreiten das Kontextfenster von 131072 Tokens.",
+    "Der Prompt übersteigt die maximale Kontextlänge.",
+    "Votre conversation dépasse la fenêtre de contexte du modèle.",
+    "La entrada excede el contexto máximo de 8192 tokens.",
     "当前请求的上下文长度 140000 超过模型上限 131072",
     "Unable to submit request because the input token count is 1200000 but model only "
     "supports up to 1048576. Reduce the input",
@@ -212,6 +220,15 @@ SOMETHING_ELSE = [
     pytest.param(
         "超过每分钟输入 token 限制",
         id="a minute, in Chinese",
+    ),
+    pytest.param("Zu viele Tokens pro Minute.", id="a minute, in German"),
+    pytest.param("Ratenlimit überschritten: 90000 Tokens", id="a rate, in German"),
+    pytest.param("Kontingent an Tokens überschritten", id="a quota, in German"),
+    pytest.param("Le nombre de jetons par minute dépasse la limite", id="a minute, in French"),
+    pytest.param("La entrada supera su saldo", id="money, in Spanish"),
+    pytest.param(
+        "Das Bild der Eingabe ist zu groß",
+        id="a picture, in German",
     ),
     pytest.param(
         "输入图片过大",
