@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from ..failure import Failure, FailureKind, Stage
 from .retry_after import retry_after
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _STATUSES = frozenset({301, 302, 303, 307, 308})
+_PORTS = {"http": 80, "https": 443}
 _LONGEST = 200  # characters of an address that are shown
 
 
@@ -40,6 +41,25 @@ def redirect_failure(
         should_retry=False,
         because=f"status {status}",
     )
+
+
+def leaves_host(url: str, location: str) -> bool:
+    """True if a redirect from *url* to *location* leaves the host, its port or its encryption.
+
+    >>> leaves_host("http://a.example/v1", "https://a.example/v2")
+    False
+    >>> leaves_host("https://a.example/v1", "//b.example/v1")
+    True
+    """
+    try:
+        old, new = urlsplit(url), urlsplit(urljoin(url, location))
+        ports = (old.port or _PORTS.get(old.scheme), new.port or _PORTS.get(new.scheme))
+    except ValueError:
+        return True
+    if old.hostname != new.hostname:
+        return True
+    is_upgrade = (old.scheme, new.scheme, *ports) == ("http", "https", 80, 443)
+    return not is_upgrade and (old.scheme, ports[0]) != (new.scheme, ports[1])
 
 
 def unreadable_redirect(message: str) -> Failure | None:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import anyio
 
 from ..catalog.catalog import catalog, providers_from_env
+from ..classify.redirect import leaves_host, redirect_failure
 from ..current_attempt import current_attempt
-from ..error import ConfigError
+from ..error import ConfigError, ProviderError
 from ..log import logger
 from ..wire_name import WIRES
 from .body import AsyncBody, SyncBody
@@ -83,8 +84,9 @@ def watched(
 
     An answer that is not whole, or means failure, raises `ProviderError` where it is read, whole or
     streamed; so does silence beyond the provider's `timeouts`. Every byte is passed on as it comes.
-    What is no model call, and a status of failure, passes untouched. Watching twice is watching
-    once; setting ``event_hooks`` afterwards ends it.
+    What is no model call, and a status of failure, passes untouched; only a redirect of a model
+    call to another host raises, so that neither key nor conversation goes there. Watching twice is
+    watching once; setting ``event_hooks`` afterwards ends it.
 
     Args:
         client: An ``AsyncClient`` or a ``Client`` of httpx or httpx2, for the SDK to send with.
@@ -176,7 +178,8 @@ class _Watch:
             now: As in `asks`.
 
         Raises:
-            ProviderError: The body was read already, and the answer failed.
+            ProviderError: The body was read already, and the answer failed; or a redirect leads
+                to another host.
         """
         request = response.request
         call = request.extensions.get(_NOTE)
@@ -187,6 +190,7 @@ class _Watch:
             timeouts["read"] = call.read_timeout
         if not 200 <= response.status_code < 300:
             _note_failure(call)
+            _stay_at_host(response)
             return
         if response.is_stream_consumed:  # by a test's transport
             self._judge(response, call)
@@ -239,6 +243,20 @@ def _form_of(response: Response) -> BodyForm:
     return BodyForm(
         response.status_code, response.headers, response.request.headers, *found.values()
     )
+
+
+def _stay_at_host(response: Response) -> None:
+    """Refuse a redirect to another host, to which the conversation would go, and some keys.
+
+    Raises:
+        ProviderError: *response* is such a redirect, whether or not the SDK would follow it.
+    """
+    if not 300 <= response.status_code < 400:
+        return
+    failure = redirect_failure(response.status_code, response.headers, now=time.time())
+    location = response.headers.get("location", "")
+    if failure is not None and location and leaves_host(str(response.request.url), location):
+        raise ProviderError(failure)
 
 
 def _note_failure(call: ModelCall) -> None:

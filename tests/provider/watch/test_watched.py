@@ -673,6 +673,69 @@ async def test_a_redirect_is_no_answer(library: ModuleType) -> None:
     assert seen == ["POST", "POST"]
 
 
+ELSEWHERE = [
+    ("https://b.example/v1", True),
+    ("//b.example/v1/chat/completions", True),
+    ("http://{host}/v1", True),
+    ("https://{host}:8443/v1", True),
+    ("https://me@{host}.b.example/v1", True),
+    ("ftp://{host}/v1", True),
+    ("https://[", True),
+    ("https://{host}/v2/chat/completions", False),
+    ("https://{host}:443/v2/chat/completions", False),
+    ("HTTPS://{capitals}/v2/chat/completions", False),
+    ("../v2/chat/completions", False),
+]
+
+
+@pytest.mark.parametrize(("location", "leaves"), ELSEWHERE)
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_model_call_is_not_redirected_to_another_host(
+    location: str, status: int, library: ModuleType, *, leaves: bool
+) -> None:
+    """OpenAI's SDK follows redirects by default; then the conversation would go along."""
+    seen: list[str] = []
+    host = library.URL(URL).host
+    to = location.format(host=host, capitals=host.upper())
+
+    def handler(request: Any) -> Any:
+        seen.append(str(request.url))
+        if len(seen) == 1:
+            return library.Response(status, headers={"location": to})
+        return library.Response(404)
+
+    client = library.AsyncClient(transport=library.MockTransport(handler), follow_redirects=True)
+    async with sidestep.watched(client) as http:
+        if leaves:
+            with pytest.raises(ProviderError, match="redirect") as caught:
+                await http.post(URL, json=ASKED, headers={"x-api-key": "hush"})
+            assert (caught.value.failure.code, caught.value.failure.status) == ("redirect", status)
+        else:
+            assert (await http.post(URL, json=ASKED)).status_code == 404
+    assert len(seen) == (1 if leaves else 2)
+
+
+def test_a_synchronous_model_call_is_not_redirected_either(library: ModuleType) -> None:
+    def handler(request: Any) -> Any:
+        assert request.url.host != "b.example"
+        return library.Response(307, headers={"location": "https://b.example/v1"})
+
+    client = library.Client(transport=library.MockTransport(handler), follow_redirects=True)
+    with sidestep.watched(client) as http, pytest.raises(ProviderError, match=r"b\.example"):
+        http.post(URL, json=ASKED)
+
+
+async def test_what_is_no_model_call_is_redirected_as_before(library: ModuleType) -> None:
+    def handler(request: Any) -> Any:
+        if request.url.host == "b.example":
+            return library.Response(200, content=b"a file")
+        return library.Response(307, headers={"location": "https://b.example/file"})
+
+    client = library.AsyncClient(transport=library.MockTransport(handler), follow_redirects=True)
+    async with sidestep.watched(client) as http:
+        assert (await http.get("https://a.example/file")).content == b"a file"
+
+
 async def test_no_error_repeats_the_key(library: ModuleType) -> None:
     body = b'{"error": {"code": 401, "message": "Incorrect key: hush-hush-hush"}}'
     client = Answered([body], headers=JSON).client(
