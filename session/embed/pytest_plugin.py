@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from .testing import Answer, PlayedStub, VirtualClock
+    from .testing import Answer, PlayedStub, StubBlock, VirtualClock
 
-    Play = Callable[..., AbstractAsyncContextManager[PlayedStub]]
+    Play = Callable[..., StubBlock]
 
 
 @pytest.fixture
@@ -29,15 +28,15 @@ def sidestep_clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
 @pytest.fixture
 def sidestep_stub(monkeypatch: pytest.MonkeyPatch, sidestep_clock: VirtualClock) -> Play:
     """`sidestep.testing.stub`, which also sets the environment variables until the test ends."""
-    from .testing import stub
+    from .testing import StubBlock
 
-    @asynccontextmanager
-    async def play(
+    def begin(played: PlayedStub) -> None:
+        for name, value in played.environ.items():
+            monkeypatch.setenv(name, value)
+
+    def play(
         answers: Mapping[str, Answer | Sequence[Answer]], *, strict: bool = False
-    ) -> AsyncIterator[PlayedStub]:
-        async with stub(answers, clock=sidestep_clock, strict=strict) as played:
-            for name, value in played.environ.items():
-                monkeypatch.setenv(name, value)
-            yield played
+    ) -> StubBlock:
+        return StubBlock(answers, sidestep_clock, strict=strict, begin=begin)
 
     return play

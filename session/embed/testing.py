@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import TracebackType
 
 import anyio.lowlevel
+from anyio.from_thread import start_blocking_portal
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.catalog.catalog import catalog
@@ -95,13 +97,75 @@ class PlayedStub:
         return str(self._providers[provider]["baseUrl"])
 
 
-@asynccontextmanager
-async def stub(
+class StubBlock:
+    """The block of `stub`: ``async with`` in an event loop, or ``with`` without one.
+
+    In the second form the stub runs in a thread of its own, until the block ends.
+
+    Args:
+        begin: Called when the stub has begun, before the block.
+    """
+
+    def __init__(
+        self,
+        answers: Mapping[str, Answer | Sequence[Answer]],
+        clock: Clock,
+        *,
+        strict: bool,
+        begin: Callable[[PlayedStub], None] | None = None,
+    ) -> None:
+        self._answers = answers
+        self._clock = clock
+        self._strict = strict
+        self._begin = begin
+        self._left = ExitStack()
+        self._left_in_loop = AsyncExitStack()
+
+    async def __aenter__(self) -> PlayedStub:
+        answers = self._answers
+        scenario = Scenario.parse(
+            {"answers": {route: _tables(given) for route, given in answers.items()}}
+        )
+        routes = [Route(route) for route in answers if ANY not in route]
+        async with AsyncExitStack() as stack:
+            begun = await stack.enter_async_context(Stub(scenario, strict=self._strict))
+            played = PlayedStub(begun, routes, self._clock)
+            if self._begin is not None:
+                self._begin(played)
+            self._left_in_loop = stack.pop_all()
+        return played
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._left_in_loop.__aexit__(exc_type, exc, traceback)
+
+    def __enter__(self) -> PlayedStub:
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            played = portal.call(self.__aenter__)
+            stack.callback(portal.call, self.__aexit__, None, None, None)
+            self._left = stack.pop_all()
+        return played
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._left.close()
+
+
+def stub(
     answers: Mapping[str, Answer | Sequence[Answer]],
     *,
     clock: Clock | None = None,
     strict: bool = False,
-) -> AsyncIterator[PlayedStub]:
+) -> StubBlock:
     """Play *answers* on loopback, in this process, while the block runs.
 
     Args:
@@ -111,14 +175,10 @@ async def stub(
         strict: Refuse what the real APIs refuse, in their own words.
 
     Raises:
-        ConfigError: An answer is wrong; the message says where and what to write.
+        ConfigError: An answer is wrong; the message says where and what to write. The block
+            raises it when it begins.
     """
-    scenario = Scenario.parse(
-        {"answers": {route: _tables(given) for route, given in answers.items()}}
-    )
-    routes = [Route(route) for route in answers if ANY not in route]
-    async with Stub(scenario, strict=strict) as played:
-        yield PlayedStub(played, routes, VirtualClock() if clock is None else clock)
+    return StubBlock(answers, VirtualClock() if clock is None else clock, strict=strict)
 
 
 def _tables(given: Answer | Sequence[Answer]) -> list[object]:

@@ -81,6 +81,7 @@ class Sidestep:
             journal = Journal(journal, clock=self.clock)
         self.journal = journal
         self.degraded = DegradedRoutes(timer=self.clock.time)
+        self._can_block = False
         self._classify = classify
         self.numbers = count(1)
         self.no_deadline = Deadline(self.clock, None)
@@ -271,7 +272,9 @@ class Sidestep:
             TypeError: A hook is asynchronous, or the clock of this `Sidestep` has no `wait`.
             ValueError: As in `step`.
         """
-        wait_of(self.clock)
+        if not self._can_block:
+            wait_of(self.clock)
+            self._can_block = True
         hooks = NO_SYNC_HOOKS
         if serves or repair or check_move or before_attempt or count:
             hooks = Hooks(serves, repair, check_move, before_attempt, count, waiter=BLOCKING)
