@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 from types import TracebackType
 
 import anyio.lowlevel
@@ -42,6 +43,7 @@ class VirtualClock:
 
     now: float = 0.0
     slept: list[float] = field(default_factory=list)
+    _moving: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def time(self) -> float:
         """Return `now`."""
@@ -49,14 +51,14 @@ class VirtualClock:
 
     async def sleep(self, seconds: float) -> None:
         """Move the time on by *seconds*."""
-        self.slept.append(seconds)
-        self.now += seconds
+        self.wait(seconds)
         await anyio.lowlevel.checkpoint()
 
     def wait(self, seconds: float) -> None:
-        """Move the time on by *seconds*."""
-        self.slept.append(seconds)
-        self.now += seconds
+        """Move the time on by *seconds*, also for other threads."""
+        with self._moving:
+            self.slept.append(seconds)
+            self.now += seconds
 
 
 class PlayedStub:

@@ -30,10 +30,9 @@ class SyncStep(BaseStep):
         return SyncAttemptLoop(self)
 
     def __next__(self) -> SyncAttempt:
-        try:
-            return drive(self.next_attempt(SyncAttempt))
-        except StopAsyncIteration:
-            raise StopIteration from None
+        if self.is_over:
+            raise StopIteration
+        return drive(self.next_attempt(SyncAttempt))
 
     if not TYPE_CHECKING:  # a checker would take the step for an asynchronous one
 

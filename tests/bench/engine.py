@@ -29,8 +29,11 @@ from tests.bench.measure import Row, medians, run
 
 CALLS = 2_000
 LIMIT = 0.2
+SYNC_LIMIT = 0.5
+"""Without an event loop stamina takes half as long, and we as long."""
 SETTLED = 2.5
 """Seconds to leave a new file alone: what was just written may rightly be read more often."""
+SYNC = "without an event loop"
 ROUTE = "openrouter/anthropic/claude-sonnet-5"
 CONFIG = {
     "fallbackModelsByModel": {
@@ -62,6 +65,26 @@ async def in_steps(middleware: Sidestep) -> None:
         async for attempt in middleware.step(ROUTE):
             async with attempt:
                 await nothing()
+
+
+def without_a_loop(middleware: Sidestep) -> float:
+    """Time a step without an event loop, round a call that does nothing either."""
+    start = time.process_time()
+    for _ in range(CALLS):
+        for attempt in middleware.step_sync(ROUTE):
+            with attempt:
+                pass
+    return (time.process_time() - start) / CALLS
+
+
+def in_sync_retry_contexts() -> float:
+    """Time stamina's form without an event loop."""
+    start = time.process_time()
+    for _ in range(CALLS):
+        for attempt in stamina.retry_context(on=Exception):
+            with attempt:
+                pass
+    return (time.process_time() - start) / CALLS
 
 
 async def in_retry_contexts() -> None:
@@ -117,7 +140,10 @@ def measure(rounds: int) -> list[Row]:
         sides: dict[str, Side] = {
             name: partial(timed, partial(in_steps, each)) for name, each in ours.items()
         }
+        first = next(iter(ours))
         sides |= {
+            SYNC: partial(without_a_loop, ours[first]),
+            "stamina, no loop": in_sync_retry_contexts,
             "stamina": partial(timed, in_retry_contexts),
             "stamina, no hooks": without_hooks,
             "bare": partial(timed, bare),
@@ -125,9 +151,9 @@ def measure(rounds: int) -> list[Row]:
         took = medians(sides, rounds=rounds)
     theirs = took["stamina"]
     rows = [Row(f"a step: {name}", took[name], "stamina", theirs, LIMIT) for name in ours]
-    first = next(iter(ours))
     no_hooks = took["stamina, no hooks"]
     rows.insert(1, Row(f"a step: {first}", took[first], "stamina, no hooks", no_hooks, LIMIT))
+    rows.append(Row(f"a step: {SYNC}", took[SYNC], "stamina", took["stamina, no loop"], SYNC_LIMIT))
     return [*rows, Row("the call alone", took["bare"], "stamina", theirs)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -65,3 +66,24 @@ def test_an_error_in_the_block_passes_and_ends_the_stub() -> None:
 def test_a_wrong_answer_is_refused_without_a_loop_too() -> None:
     with pytest.raises(sidestep.ConfigError, match="txt"), testing.stub({A: {"txt": "x"}}):
         pass
+
+
+def test_threads_that_share_the_clock_lose_no_wait() -> None:
+    clock = testing.VirtualClock()
+
+    def wait() -> None:
+        for _ in range(2_000):
+            clock.wait(1.0)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=wait) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+
+    assert clock.now == len(clock.slept) == 8_000
