@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from sidestep import Attempt, FallbackConfig, MoveHistory, RetryPolicy, Route, Sidestep
+from sidestep.session.clock import SystemClock
 from sidestep.session.step import careless_use, middleware
 from sidestep.session.step.careless_use import CarelessUse
 
@@ -348,3 +349,21 @@ def test_an_event_loop_is_not_kept(process: CarelessUse) -> None:
 
     assert process._line is not None
     assert process._line._place() is None
+
+
+def test_another_thread_may_end_the_line_meanwhile(
+    process: CarelessUse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It warns, and forgets what it has counted, while this thread compares."""
+    engine = Sidestep(CONFIG, clock=SystemClock())
+    assert engine.plan is not None
+
+    def continues(*_: object) -> bool:
+        process._line = None
+        return True
+
+    process.look_at_first_step(engine, engine.numbers, engine.plan, engine.clock)
+    monkeypatch.setattr(careless_use._Line, "continues", continues)
+    process.look_at_first_step(engine, engine.numbers, engine.plan, engine.clock)
+
+    assert process._line is None

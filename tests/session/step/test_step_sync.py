@@ -254,6 +254,19 @@ def test_a_hook_that_turns_out_to_be_asynchronous_ends_the_step(
         middleware(clock, retries=0).step_sync(A, **hook).run(down_on_a)
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_count_that_turns_out_to_be_asynchronous_is_named(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    count: Any = lambda _: later()  # noqa: E731 - it hides what it returns
+    step = middleware(clock).step_sync(A, count=count)
+    step.walk.uncounted = {A: 100}
+
+    assert step.run(down_on_a) == "hello"
+    assert "`count` returned <coroutine" in caplog.text
+    assert "write it without `async`" in caplog.text
+
+
 def test_hooks_are_called_synchronously(clock: VirtualClock) -> None:
     asked: list[object] = []
 
@@ -621,22 +634,6 @@ def test_one_thread_probes_a_route_at_a_time(clock: VirtualClock) -> None:
         in_threads(work)
 
     assert most == 1
-
-
-@pytest.mark.usefixtures("switching")
-def test_threads_with_an_engine_each_are_looked_at_together() -> None:
-    """The look for careless use is one for the process."""
-    use = CarelessUse()
-    config = FallbackConfig(fallback_models_by_model={A: (B,)})
-    plan = Sidestep(config).plan
-    assert plan is not None
-
-    def work() -> None:
-        for _ in range(200):
-            engine = Sidestep(config)
-            use.look_at_first_step(engine, engine.numbers, plan, SystemClock())
-
-    in_threads(work)
 
 
 def test_a_step_within_an_attempt_does_not_multiply_its_attempts(clock: VirtualClock) -> None:
