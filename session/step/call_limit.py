@@ -50,8 +50,14 @@ class ScopeLimit:
 
     def end(self, exc: BaseException | None) -> bool:
         """Stop, because the block has ended with *exc*; return whether the deadline ended it."""
-        trace = None if exc is None else exc.__traceback__
-        is_caught = self._scope.__exit__(None if exc is None else type(exc), exc, trace) is True
+        if exc is None:
+            self._scope.__exit__(None, None, None)  # trio returns True here as well
+            return False
+        is_caught = False
+        try:
+            is_caught = self._scope.__exit__(type(exc), exc, exc.__traceback__) is True
+        except BaseException as rest:  # noqa: BLE001 - of a group, without its cancellations
+            exc = rest
         # A cancelled call may raise an exception of its own instead.
         return is_caught or (self._scope.cancel_called and isinstance(exc, Exception))
 
