@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -27,6 +27,7 @@ from .step_error import deadline_error, describe, no_route_error
 from .waiter import Waiter
 
 A = TypeVar("A", bound=BaseAttempt)
+T = TypeVar("T")
 
 _NO_WAITS: Mapping[Route, float] = {}
 
@@ -218,15 +219,20 @@ class BaseStep:
                 self._start_walk()
 
     async def count_tokens(self, route: Route) -> bool:
-        """Have the agent count the tokens of the step; True if *route* can hold them.
+        """Have the agent count the tokens of the step; True if *route* can hold them."""
+        tokens = await self.in_time(self.hooks.count_tokens(route))
+        return self.walk.resolve_size(route, tokens)
+
+    async def in_time(self, work: Awaitable[T]) -> T:
+        """Return what *work*, which is no attempt, returns.
 
         Raises:
-            TimeoutError: The caller's deadline passed during the count.
+            TimeoutError: The caller's deadline passed meanwhile.
         """
         with self.waiter.scope(self.deadline.left()):
-            tokens = await self.hooks.count_tokens(route)
+            value = await work
             if not self.deadline.has_passed():
-                return self.walk.resolve_size(route, tokens)
+                return value
         raise deadline_error(self)
 
     async def _wait_for(self, retry: Retry) -> None:

@@ -156,7 +156,7 @@ class Recovery:
             return Stop(why=step.pin.why, cooldown=swap.cooldown)
         decision: Decision = swap
         if step.hooks.check_move is not None:
-            if (why := await step.hooks.check_move()) is not None:
+            if (why := await step.in_time(step.hooks.check_move())) is not None:
                 other = self._decide(attempt, failure, may_move=False)
                 stop = Stop(why=why, cooldown=swap.cooldown)
                 return other if isinstance(other, Retry) else stop

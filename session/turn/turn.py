@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import anyio
 
@@ -26,6 +27,8 @@ from .session_state import SessionState
 from .tool_run import ToolRun
 from .transcript import UNSTARTED
 from .wrong_answers import WrongAnswers
+
+T = TypeVar("T")
 
 _AT_ONCE = 1e-9
 """Seconds for a step if the deadline has passed already, because a step refuses 0."""
@@ -161,10 +164,20 @@ class Turn:
             await self._state.middleware.clock.sleep(left)
 
     async def _run_calls(self, message: Message) -> None:
-        with self._deadline.scope() as scope:
-            await self._tools.run_all(message)
-        if scope.cancelled_caught:
-            raise TimeoutError("the turn's deadline has passed while its tools ran")
+        await self._in_time(partial(self._tools.run_all, message), "its tools ran")
+
+    async def _in_time(self, work: Callable[[], Awaitable[T]], what: str) -> T:
+        """Return what *work* returns.
+
+        Args:
+            what: What happens meanwhile, as half a sentence.
+
+        Raises:
+            TimeoutError: The turn's deadline passed meanwhile.
+        """
+        with self._deadline.scope():
+            return await work()
+        raise TimeoutError(f"the turn's deadline has passed while {what}")
 
     async def _step_that_fits(self) -> Message:
         """Take a step; after a refusal, change what is sent and try again."""
@@ -174,7 +187,8 @@ class Turn:
             try:
                 return await self._step()
             except (StepFailed, ProviderError) as error:
-                if await remedies.apply(error, self._metered) is None:
+                apply = partial(remedies.apply, error, self._metered)
+                if await self._in_time(apply, "the conversation was shortened") is None:
                     raise
                 if (before := remedies.messages_before) is not None:
                     self.emit(Compacted(before, len(self._state.transcript.messages)))

@@ -563,6 +563,22 @@ async def test_the_callers_deadline_ends_a_wait(clock: VirtualClock) -> None:
     assert engine.degraded.snapshot() == {}
 
 
+async def test_the_callers_deadline_ends_the_check_before_a_swap() -> None:
+    agent = Agent({A: [error := Answer(401)]})
+    engine = Sidestep(FallbackConfig(fallback_models_by_model=TWO_WAY, fallback_on_errors=(401,)))
+
+    async def hang() -> str | None:
+        pass_time(31)
+        await anyio.sleep_forever()
+        return None
+
+    with anyio.fail_after(60), pytest.raises(TimeoutError, match="the step's deadline") as caught:
+        await take(engine.step(A, deadline=30, check_move=hang), agent.call)
+
+    assert caught.value.__cause__ is error
+    assert agent.asked == [A]
+
+
 async def test_a_tool_that_ran_ends_the_step_and_is_named(clock: VirtualClock) -> None:
     engine = middleware(clock)
     step = engine.step(A)
