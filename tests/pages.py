@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -168,3 +169,11 @@ def serving(command: str, folder: Path) -> Iterator[tuple[str, str]]:
             yield url, "\n".join(pasted)
         finally:
             server.kill()
+
+
+def imported(program: str) -> set[str]:
+    """Return the packages that *program* imports."""
+    nodes = list(ast.walk(ast.parse(program)))
+    named = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    named += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {name.partition(".")[0] for name in named}

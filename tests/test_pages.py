@@ -50,6 +50,7 @@ from .pages import (
     blocks_of,
     environment,
     groups,
+    imported,
     is_run_elsewhere,
     put_on_path,
     run,
@@ -116,12 +117,6 @@ def test_a_program_runs_as_it_stands(program: Block, folder: Path, url: str) -> 
 
     if program.prints is not None:
         assert_prints(program.prints, printed)
-
-
-def imported(program: str) -> set[str]:
-    """Return the packages that *program* imports by `import`."""
-    nodes = [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Import)]
-    return {alias.name.partition(".")[0] for node in nodes for alias in node.names}
 
 
 @pytest.mark.parametrize("group", list(groups(COMMANDS)), ids=lambda group: group[0].id)
