@@ -1,1 +1,1 @@
-"""The clients of other libraries, with their answers judged as our own client judges them."""
+"""Judges the answers that the HTTP clients of SDKs get, as our own client does."""

@@ -1,4 +1,4 @@
-"""The body of a watched answer: it passes on what comes, and raises what is wrong with it."""
+"""The body of a watched answer: it passes each block on, and raises the failure of the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which requests of a watched client are model calls, and whom they ask."""
+"""Which requests of a watched client are model calls, and which provider they go to."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PATHS: Mapping[str, Wire] = {
     ":generateContent": "gemini",
     ":streamGenerateContent": "gemini",
 }
-"""How the path of a model call ends, on whatever prefix a vendor or a gateway puts before it."""
+"""The end of the path of a model call; a vendor or a gateway may put anything before it."""
 _STREAMING_PATH = ":streamGenerateContent"
 _STREAM = b'"stream"'
 _TRUE = re.compile(rb"\s*:\s*true")
 _MOST_ADDRESSES = 256
-"""Addresses that are remembered."""
+"""The number of addresses that are remembered."""
 _MODEL = b'"model"'
 _AT_ONCE = 5
 _RESULTS = ("tool", "function")
@@ -37,14 +37,14 @@ _INPUTS: Mapping[Wire, bytes] = {
     "openai-responses": b'"input"',
     "gemini": b'"contents"',
 }
-"""The field with the conversation, by which a call of a path that is not known is recognised."""
+"""The field with the conversation; it shows that a request with an unknown path is a call."""
 
 
 _Key = tuple[bytes, int | None, bytes]
 
 
 class Url(Protocol):
-    """What is read of an address of httpx and of httpx2."""
+    """An address of httpx or httpx2, as far as it is read here."""
 
     @property
     def raw_host(self) -> bytes:
@@ -64,7 +64,7 @@ class Url(Protocol):
 
 
 class Request(Protocol):
-    """What is read of a request of httpx and of httpx2."""
+    """A request of httpx or httpx2, as far as it is read here."""
 
     method: str
     extensions: Any
@@ -102,22 +102,22 @@ class ModelCall:
     def patience(self) -> float:
         """The seconds that the first output may take.
 
-        An answer that is not streamed has five times as long, because all of it comes at once.
+        An answer that is not streamed may take five times as long, because all of it comes at once.
         """
         first = self.provider.timeouts.first_event
         return first if self.asks_stream else _AT_ONCE * first
 
     @property
     def key(self) -> tuple[str, int]:
-        """What is the same if this request is sent again."""
+        """Return a value that is the same for a repetition of this request."""
         return self.url, hash(self.content)
 
     @property
     def may_end_empty(self) -> bool:
-        """True if an answer without any output is an honest one.
+        """True if an answer without any output is no failure.
 
-        After results of tools the model may have nothing to say, and before a word that the request
-        names as its end it may have said nothing.
+        The model may write nothing after results of tools, or if the request names words that end
+        the answer.
         """
         try:
             body = mapping(read_json(self.content))
@@ -143,7 +143,7 @@ def _is_result(part: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """An address that requests go to.
+    """The address of requests.
 
     Args:
         is_known: Its path is that of model calls.
@@ -160,8 +160,8 @@ class CallFinder:
     """Recognises model calls.
 
     Args:
-        providers: The known providers, for their deadlines and their words.
-        wire: The wire of calls to addresses that are not known; None: such calls are left alone.
+        providers: The known providers, with their timeouts and the words of their failures.
+        wire: The wire of calls to unknown addresses; None: such calls are not judged.
     """
 
     def __init__(self, providers: Mapping[str, Provider], wire: Wire | None) -> None:
@@ -196,7 +196,7 @@ class CallFinder:
         )
 
     def _address(self, key: _Key, url: str, path: str) -> _Address:
-        """Return what is known of the address *url*, and remember it."""
+        """Return what is known about the address *url*, and remember it."""
         path = path.rstrip("/")
         wire = next((wire for end, wire in _PATHS.items() if path.endswith(end)), None)
         provider = self._provider_of(url, wire or self._wire or "openai-chat")
@@ -211,7 +211,7 @@ class CallFinder:
         origin = _origin_of(url)
         known = [p for p in self._by_wire.get(wire, ()) if _origin_of(p.base_url) == origin]
         unknown = Provider(origin.rpartition("/")[2], wire, base, None)
-        # An SDK may put a part of the path after the base URL that others have in it.
+        # Some SDKs send a part of the path that belongs to the base URL of others.
         return max(known, key=lambda p: len(commonpath((p.base_url, url))), default=unknown)
 
 

@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 _LIBRARIES = ("httpx", "httpx2")
 _READABLE = "gzip, deflate"
-"""The compressions that are read here; an answer in another one would not be judged."""
+"""The compressions that are read here; an answer in another compression is not judged."""
 _NOTE = "sidestep"
 """The extension of a request that holds its `ModelCall`."""
 
 
 class HookedClient(Protocol):
-    """What is asked of a client: the hooks of httpx and of httpx2."""
+    """A client of httpx or httpx2, as far as it is used here."""
 
     @property
     def is_closed(self) -> bool:
-        """True once nothing can be sent with it."""
+        """True once it can send nothing more."""
 
     @property
     def headers(self) -> Any:
-        """What it adds to every request."""
+        """The headers that it adds to every request."""
 
     @property
     def event_hooks(self) -> dict[str, list[Callable[..., Any]]]:
@@ -58,7 +58,7 @@ ClientT = TypeVar("ClientT", bound=HookedClient)
 
 
 class Response(Protocol):
-    """What is read of a response of httpx and of httpx2."""
+    """A response of httpx or httpx2, as far as it is read here."""
 
     status_code: int
     headers: Any
@@ -80,21 +80,23 @@ def watched(
     providers: Mapping[str, Provider] | None = None,
     wire: Wire | None = None,
 ) -> ClientT:
-    """Return *client*, the answers to its model calls judged as those of `Client` are.
+    """Return *client*, and judge the answers to its model calls as `Client` judges its own.
 
-    An answer that is not whole, or means failure, raises `ProviderError` where it is read, whole or
-    streamed; so does silence beyond the provider's `timeouts`. Every byte is passed on as it comes.
-    What is no model call, and a status of failure, passes untouched; only a redirect of a model
-    call to another host raises, so that neither key nor conversation goes there. Watching twice is
-    watching once; setting ``event_hooks`` afterwards ends it.
+    Where the SDK reads an answer, whole or streamed, `ProviderError` is raised if the answer is not
+    whole, means a failure, or is silent for longer than the provider's `timeouts`. The SDK gets
+    every byte as it arrives. A request that is no model call, and an answer with a status of
+    failure, are not judged; only a redirect of a model call to another host raises, so that neither
+    key nor conversation goes there. A second call for the same client changes nothing. If
+    ``event_hooks`` is set afterwards, the client is no longer watched.
 
     Args:
         client: An ``AsyncClient`` or a ``Client`` of httpx or httpx2, for the SDK to send with.
         providers: The known providers; None: the catalog and ``SIDESTEP_PROVIDERS``.
-        wire: What calls to an address that sidestep does not know speak; None: they are left alone.
+        wire: The wire of calls to an address that sidestep does not know; None: sidestep does not
+            judge these calls.
 
     Raises:
-        ConfigError: *client* is closed, or is none of these; *wire* is none; or
+        ConfigError: *client* is closed or of another class, *wire* is not the name of a wire, or
             ``SIDESTEP_PROVIDERS`` has a wrong value.
     """
     current_attempt.is_wanted = True
@@ -141,7 +143,7 @@ def _kind_of(client: object) -> tuple[ModuleType, bool]:
 
 
 class _Watch:
-    """What the hooks of one client share."""
+    """The state that the hooks of one client share."""
 
     def __init__(
         self, finder: CallFinder, library: ModuleType, *, is_async: bool, codings: str
@@ -153,7 +155,7 @@ class _Watch:
         self._has_warned = False
 
     def asks(self, request: Request, now: float) -> None:
-        """Note a model call, and limit the time to its first answer; *now* is in seconds."""
+        """Remember a model call, and limit the time to its first block; *now* is in seconds."""
         note = request.extensions.pop(_NOTE, None)
         earlier = note if isinstance(note, ModelCall) else None  # that was redirected
         call = self._finder.find(request, earlier)
@@ -208,12 +210,12 @@ class _Watch:
     def _read_timeout(self, call: ModelCall) -> float | None:
         """Return how long the transport may wait for each block.
 
-        A synchronous client has nothing else that ends a read. httpcore takes this time once for a
-        body, so that it is the longer of the two that the provider has.
+        Nothing else ends a read of a synchronous client. httpcore has one such time for a whole
+        body, so this is the longer of the provider's two.
         """
         own, longest = call.read_timeout, max(call.patience, call.provider.timeouts.gap)
         if self._is_async and (own is None or own >= longest):
-            return None  # which costs less than a limit that nothing reaches
+            return None  # this costs less than a limit that is never reached
         return _shorter(own, longest)
 
     def _judge(self, response: Response, call: ModelCall) -> None:
@@ -235,7 +237,7 @@ class _Watch:
 
 
 def _form_of(response: Response) -> BodyForm:
-    """Return the form of the body of *response*; its headers are asked a lot faster at once."""
+    """Return the form of the body of *response*; reading all headers at once is much faster."""
     found = {b"content-type": "", b"content-encoding": ""}
     for name, value in response.headers.raw:
         if name.lower() in found:

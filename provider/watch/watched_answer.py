@@ -1,4 +1,4 @@
-"""One answer that passes through a watched client, judged without input or output."""
+"""The judgement of one answer that passes through a watched client, without input or output."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 _JSON = (b"{", b"[")
 _START = 64
-"""Bytes of a body that show which form it has."""
+"""The first bytes of a body, which show its form."""
 _LOOKED_AT = 65_536
-"""Bytes of a body that must show that it is a model's, if the request did not."""
+"""The first bytes of a body, which must show a model's answer if the request does not."""
 _BLAMELESS = frozenset({FailureKind.CONTENT_FILTER, FailureKind.REFUSAL})
-"""Ends of an answer that the agent sees itself, and that are no fault of a route."""
+"""The failures that the agent sees itself, and that are no fault of a route."""
 _KEYS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 
 _STARTS = (b"data: ", b"event: ")
@@ -40,7 +40,7 @@ _BACKSLASH = ord("\\")
 
 @dataclass(frozen=True, slots=True)
 class BodyForm:
-    """What is known of an answer before its body.
+    """The facts about an answer before its body.
 
     Args:
         asked: The headers of its request.
@@ -59,7 +59,7 @@ class WatchedAnswer:
     """Judges the answer to *call*.
 
     Attributes:
-        is_settled: Nothing more is judged: the answer is whole, or is no model's.
+        is_settled: Nothing more is judged: the answer is whole, or no model wrote it.
         is_whole: The answer is whole, so that nothing that follows can undo it.
         has_output: True once any output has arrived.
     """
@@ -158,7 +158,7 @@ class WatchedAnswer:
         return errors.error(failure, request_id=request_id)
 
     def _learn(self, block: bytes, deltas: Sequence[Delta]) -> None:
-        """Note how *block* begins and ends, if it is one event with nothing but text."""
+        """Remember how *block* begins and ends, if it is one event with only text."""
         self._head = b""
         if (
             len(deltas) != 1
@@ -177,7 +177,7 @@ class WatchedAnswer:
             self._head_size, self._tail_size = len(self._head), len(self._tail)
 
     def _pieces(self, block: bytes) -> Iterator[bytes]:
-        """Yield *block* decompressed; what cannot be read here is left to the agent's library."""
+        """Yield *block* decompressed; the agent's library handles what cannot be read here."""
         assert self._decompress is not None  # noqa: S101
         try:
             yield from self._decompress(block)
@@ -206,7 +206,7 @@ class WatchedAnswer:
         return True
 
     def _decide(self, *, is_over: bool = False) -> bool:
-        """Decide by the start of the body which form it has; True if that is output."""
+        """Recognise the form of the body by its start; return True if the start is output."""
         held, call = self._held, self.call
         if not (is_over or len(held) >= _START or held.lstrip().startswith(_JSON)):
             return False
@@ -230,7 +230,7 @@ class WatchedAnswer:
         return call.asks_stream and not start.lstrip().startswith((b"{", b"<"))
 
     def _judge_json(self, broken: Failure | None) -> None:
-        """Judge a body that was not streamed: JSON, or what came in its place."""
+        """Judge a body that was not streamed: JSON, or a page or text in its place."""
         body, call = bytes(self._held), self.call
         if call.asks_stream and body.lstrip().startswith(b"{"):
             form = self._form
@@ -244,7 +244,7 @@ class WatchedAnswer:
         self._judge(broken if is_cut and _is_timeout(broken) else failure, reading)
 
     def _judge(self, failed: Failure | None, reading: Reading | None) -> None:
-        """Settle an answer that is whole, and one that failed by no fault of its route.
+        """End the judgement of an answer that is whole, or that failed by no fault of its route.
 
         Raises:
             ProviderError: It failed.
