@@ -1,9 +1,9 @@
-"""Read the blocks of a body where the host's code runs between two of them.
+"""Read the blocks of a body when the agent's code runs between two blocks.
 
-The host may leave an asynchronous generator in the middle, asyncio may cancel its task at any
+The agent may leave an asynchronous generator in the middle, asyncio may cancel its task at any
 moment, even twice, and the collector may close the generators of a body in any order. So no cancel
-scope stays open from one block to the next, and a task of ours reads the body. Nobody else cancels
-that task, because httpcore loses a connection if it is cancelled while it closes one.
+scope stays open from one block to the next, and a task of ours reads the body. Only we cancel that
+task, because httpcore loses a connection if it is cancelled while it closes the connection.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .idle_timer import IdleTimer
 
 _MOST = 16
-"""Blocks that are read ahead of the host."""
+"""The number of blocks that are read before the agent asks for them."""
 
 
 class BlockReader:
@@ -33,10 +33,10 @@ class BlockReader:
 
     Args:
         blocks: The body.
-        late: Returns the error to raise if the next block is not there in time.
+        late: Returns the error to raise if the next block does not arrive in time.
 
     Attributes:
-        timer: When the next block is expected.
+        timer: Knows when the next block is due.
     """
 
     def __init__(self, blocks: AsyncIterator[bytes], late: Callable[[], Exception]) -> None:
@@ -84,12 +84,12 @@ class BlockReader:
             self._is_late = scope.cancelled_caught
 
     def cancel(self) -> None:
-        """Raise the error for a late block where the next block is awaited."""
+        """Raise the error for a late block in the code that awaits the next block."""
         self._is_late = True
         self._wake()
 
     async def aclose(self, *, seconds: float) -> None:
-        """End the reading; after *seconds* even if the connection is still being closed."""
+        """End the reading, after *seconds* even if the connection has not closed yet."""
         await self._task.aclose(seconds=seconds)
 
     async def _read_all(self) -> None:

@@ -101,8 +101,8 @@ class Client:
         """Return the reply to a request from `render`; each call sends it again.
 
         Args:
-            is_sheltered: The reply is read in one task, which only scopes of anyio cancel, and
-                nothing of the host's yields meanwhile; see `Reply`. It costs less.
+            is_sheltered: The reply is read in one task, which only scopes of anyio cancel, and no
+                code of the agent yields meanwhile; see `Reply`. This costs less.
         """
         return Reply(
             self._http,

@@ -1,7 +1,7 @@
 """An httpx transport whose cost for each request does not grow with the number of connections.
 
-At each start and each end of a request, httpcore's pool looks at all of its connections, for each
-of them at all again. So each pool here holds one connection.
+At the start and at the end of each request, httpcore's pool compares each of its connections with
+all others. So each pool here holds one connection.
 
 Source: httpcore 1.0.9, `AsyncConnectionPool._assign_requests_to_connections`.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     _Origin = tuple[bytes, bytes, int | None]
 
 LONGEST_IDLE = 30.0
-"""Seconds after which a connection that nobody uses is closed."""
+"""Seconds after which an unused connection closes."""
 
 ONE = httpx.Limits(max_connections=1, keepalive_expiry=LONGEST_IDLE)
 _CLOSE = 1.0
@@ -47,7 +47,7 @@ class _Idle:
         return connection
 
     def sweep(self) -> list[httpx.AsyncBaseTransport]:
-        """Remove and return what was idle since the last sweep."""
+        """Remove and return the connections that have been idle since the last sweep."""
         swept = self.connections[: self.untouched]
         del self.connections[: self.untouched]
         self.untouched = len(self.connections)
@@ -112,7 +112,7 @@ class Connections(httpx.AsyncBaseTransport):
         return connection
 
     async def _sweep(self) -> None:
-        """Close what nobody has used for a while, and come again if anything idle is left."""
+        """Close unused connections, and plan the next sweep if others are idle."""
         swept = [each for idle in self._idle.values() for each in idle.sweep()]
         self._idle = {origin: idle for origin, idle in self._idle.items() if idle.connections}
         self._stop_timer = call_later(LONGEST_IDLE / 2, self._sweep) if self._idle else None
@@ -121,7 +121,7 @@ class Connections(httpx.AsyncBaseTransport):
 
     async def _close(self, connection: httpx.AsyncBaseTransport) -> None:
         self._open.discard(connection)
-        with suppress(Exception):  # nobody can do anything about a connection that does not close
+        with suppress(Exception):  # nothing helps if a connection does not close
             await run_to_end(connection.aclose, seconds=_CLOSE)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Cancellable(Protocol):
-    """A scope, or what else can be cancelled when output is late."""
+    """A scope, or something else that is cancelled when output is late."""
 
     def cancel(self) -> None:
         """Stop waiting for the output."""

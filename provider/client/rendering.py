@@ -35,7 +35,7 @@ class RenderedRequest:
         renamed: Names of tools that differ at the provider: its name to the agent's own.
         notes: The differences from the conversation, with reasons.
         max_output_tokens: The longest answer that the body allows; None: the provider decides.
-        follows_results: The conversation ends in results of tools.
+        follows_results: The conversation ends with results of tools.
     """
 
     provider: Provider
@@ -73,7 +73,7 @@ def body_of(
 
 
 def _ends_in_results(conversation: Conversation) -> bool:
-    """True if results of tools are the last thing that *conversation* says to the model."""
+    """True if *conversation* ends with results of tools."""
     for message in reversed(conversation.messages):
         if message.has_calls:
             return True

@@ -41,7 +41,7 @@ class Reply:
 
     Args:
         is_sheltered: The reply is entered, read and left in one task, which only scopes of anyio
-            cancel, and nothing of the host's yields meanwhile. Then it is read in that task, within
+            cancel, and no code of the agent yields meanwhile. Then that task reads the body, within
             one scope.
 
     Attributes:

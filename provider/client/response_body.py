@@ -26,7 +26,7 @@ _SLOW_CLOSE = 30.0  # until nobody waits for a connection that is still being cl
 _END = 0.2  # to end one generator of its body
 
 _LAST = 100
-"""Blocks that are read of a body that was closed, because some bodies neither end nor wait."""
+"""The most blocks that are read after a body was closed, because some bodies never end."""
 
 _NOTHING = httpx.ByteStream(b"")
 _BOM = b"\xef\xbb\xbf"
@@ -92,7 +92,7 @@ class Body:
         self._layers.append(layer)
 
     def read_apart(self, late: Callable[[], Exception]) -> IdleTimer:
-        """Let the host read the blocks; return the timer that makes them raise *late*."""
+        """Let the agent read the blocks; return the timer after which they raise *late*."""
         self.blocks = self._reader = BlockReader(self.blocks, late)
         return self._reader.timer
 
@@ -159,7 +159,7 @@ class Body:
         self._forget()
 
     def _forget(self) -> None:
-        """Part the response and its stream, because each refers to the other.
+        """Separate the response from its stream, because each refers to the other.
 
         Only the garbage collector would free them and all that they hold. With a thousand requests
         at once it takes as long as everything else.

@@ -90,7 +90,7 @@ class Stream:
             raise self._errors.error(failed, request_id=decoder.request_id) from failed.cause
 
     def _explained(self, error: Exception) -> Failure | None:
-        """Return what broke the stream; None: nothing did, or no provider and no network."""
+        """Return what broke the stream; None: nothing that a provider or a network did."""
         if self.reading.decoder.is_done:
             return None  # nothing can undo a whole answer
         if isinstance(error, ProviderError):

@@ -1,4 +1,4 @@
-"""Work that the event loop starts later, although no task waits for it."""
+"""A function that the event loop calls later, although no task waits for it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def call_later(seconds: float, work: Work) -> Callable[[], None]:
-    """Run *work* in *seconds*, and return what calls that off.
+    """Run *work* in *seconds*, and return a function that cancels this.
 
-    *work* must not raise. It is also called off when the event loop ends.
+    *work* must not raise. The end of the event loop cancels it as well.
     """
     if sniffio.current_async_library() == "trio":
         return _call_later_in_trio(seconds, work)
