@@ -59,7 +59,7 @@ class BaseDecoder:
     def _refuse_empty(self, stop: str | None) -> None:
         """Refuse an answer with neither text nor a call, which ended with the word *stop*.
 
-        Right after results of tools it is whole if it ended properly: the model has no more to say.
+        Right after results of tools such an answer is whole if the model itself ended it.
         """
         if self.assumed or not (self.follows_results and is_proper_end(stop)):
             raise stream_error.empty_answer(stop)
@@ -120,7 +120,7 @@ class BaseDecoder:
         self.is_done = True
 
     def _skip(self) -> None:
-        """Count a piece of output that is not kept; an answer with one is not empty."""
+        """Count a piece of output that is not kept; an answer with such a piece is not empty."""
         self.unread += 1
         self.silent_output += 1
 

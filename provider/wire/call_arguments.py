@@ -58,7 +58,7 @@ def _objects(text: str, depth: int) -> list[dict[str, Any]] | None:
     except ValueError:
         values = _values(_undressed(text))
     if len(values) == 1 and isinstance(values[0], list) and len(values[0]) == 1:
-        values = values[0]  # the one object in a list
+        values = values[0]  # a list with one object
     objects: list[dict[str, Any]] = []
     for value in values:
         if isinstance(value, dict):

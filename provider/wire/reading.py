@@ -1,7 +1,7 @@
 """The reading of one answer: from the blocks of its body to deltas, without input or output.
 
-Our own client, recorded answers and watched clients all read with it, so that there is one answer
-to the question whether an answer is whole.
+Our own client, recorded answers and watched clients all use it, so that one place decides whether
+an answer is whole.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Reading:
         return deltas
 
     def _explain_cut(self, broken: Failure | None, stopped_after: float | None) -> None:
-        """Put into the failure what cut the answer."""
+        """Add to the failure the reason why the answer was cut."""
         failed = self.failed
         kind = None if failed is None else failed.kind
         if stopped_after is not None and kind in (None, FailureKind.TOOL_CALL_MALFORMED):

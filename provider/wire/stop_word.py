@@ -1,7 +1,7 @@
 """Stop reasons: an answer was cut, came to its own end, or has a call that cannot be read.
 
-Gateways report a call that was cut as a finished one, and the word of the provider behind them
-beside it or not at all. A call that was cut must never run.
+Some gateways report a cut call as a finished call. The provider's own stop reason stands beside it,
+or is missing. A cut call must never run.
 
 Source: openrouter.ai/docs/api/reference/overview (``native_finish_reason``);
 github.com/BerriAI/litellm/pull/40864 and /pull/41389 (``provider_specific_fields``, Bedrock);
@@ -39,7 +39,7 @@ _REASON = re.compile(r"\w*(?:finish|stop)_?reason", re.IGNORECASE)
 _OBJECTS = {"finish_details": "type", "incomplete_details": "reason"}
 _FIELDS = frozenset({"provider_specific_fields", "provider_metadata"})
 _OUTPUT = frozenset({"usage", "message", "logprobs", "error"})
-_MOST = 40  # names beside a stop reason that are looked at
+_MOST = 40  # names of fields beside a stop reason that are read
 _DEEPEST = 3
 
 
@@ -59,7 +59,7 @@ def is_cut(stop: str | None) -> bool:
 
 
 def is_proper_end(stop: str | None) -> bool:
-    """True if *stop* says that the model came to its own end, with all that it had to say."""
+    """True if *stop* means that the model itself ended its answer."""
     return plain_word(stop or "").casefold() in _PROPER
 
 
@@ -69,7 +69,7 @@ def is_malformed_call(stop: str | None) -> bool:
 
 
 def is_broken(stop: str | None) -> bool:
-    """True if *stop* says that the server gave the answer up, such as ``USER_CANCEL``."""
+    """True if *stop* means that the server gave the answer up, such as ``USER_CANCEL``."""
     word = plain_word(stop or "").casefold().replace("-", "_").replace(" ", "_")
     return _BROKEN.fullmatch(word) is not None
 
@@ -87,7 +87,7 @@ def native_words(owner: Mapping[str, Any], depth: int = _DEEPEST) -> Iterator[st
 
 
 def _words_of(name: str, value: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the word of an object that stands for a stop reason."""
+    """Yield the stop reason inside an object that holds it."""
     if name in _OBJECTS:
         yield string(value.get(_OBJECTS[name]))
     elif name in _FIELDS:  # the provider's own chunk, as LiteLLM passes it on

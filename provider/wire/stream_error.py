@@ -27,7 +27,7 @@ def error_event(value: object, *, provider: Provider | str, wire: Wire) -> Provi
 
 
 def unreadable(data: bytes, provider: Provider | str, wire: Wire) -> ProviderError:
-    """Return the error for an event that is not JSON, or the error in it after a few words.
+    """Return the error for an event that is not JSON; read an error that follows a few words.
 
     Otherwise its content is not repeated.
     """

@@ -20,7 +20,7 @@ _UNFINISHED = frozenset({"queued", "in_progress"})
 
 
 def is_in_background(value: Value, wire: Wire) -> bool:
-    """True if *value* reports that the answer is still being made, as the request asked."""
+    """True if *value* reports that the answer still runs in the background, as requested."""
     return wire == "openai-responses" and value.get("status") in _UNFINISHED
 
 

@@ -36,7 +36,7 @@ _PAUSED = "pause_turn"
 """The stop reason of an answer that pauses, in which a call may lack its arguments."""
 
 _STOPPED_AT_WORD = "stop_sequence"
-"""The stop reason of an answer that may end before its first word, as its request asks."""
+"""The stop reason of an answer that may be empty, because the request names a word as its end."""
 
 
 @dataclass(slots=True)

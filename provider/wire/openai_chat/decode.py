@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _NOTHING: tuple[Delta, ...] = ()
 _UNREAD = ("audio", "function_call", "images", "image", "video", "executed_tools")
-"""Fields with output that is not kept; `function_call` is what came before ``tool_calls``."""
+"""Fields with output that is not kept; `function_call` is the old form of ``tool_calls``."""
 _OUTPUT = ("content", "tool_calls", *_UNREAD)
 _WITH_THINK_TAG = frozenset({"minimax"})
 """The vendors of models that think inside the content, in a tag at its start."""

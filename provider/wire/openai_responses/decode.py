@@ -30,7 +30,7 @@ _TERMINAL = frozenset(
     f"response.{status}" for status in ("completed", "incomplete", "failed", "cancelled", "done")
 )
 CANCELLED = "cancelled"
-"""The status of an answer in the background that was stopped, by the program or by a gateway."""
+"""The status of an answer in the background that the program or a gateway stopped."""
 _OWNERS = {
     "response.refusal.delta": "message",
     "response.reasoning_summary_text.delta": "reasoning",

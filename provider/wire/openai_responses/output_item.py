@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 KEPT = frozenset({"message", "reasoning", "function_call"})
-"""The types of items that become parts; of the others only that they came is known."""
+"""The types of items that become parts; items of other types are only counted."""
 _BETWEEN = "\n\n"
 """The separator between two summaries of one item."""
 
