@@ -57,7 +57,7 @@ class SyncAttemptLoop(BaseAttemptLoop):
 
 
 def leave(step: BaseStep) -> None:
-    """End *step* if it has begun and has not ended, because its loop was left."""
+    """End *step*, because its loop was left, if it has begun and not ended."""
     if step.has_begun and not step.is_over:
         left = GeneratorExit("the loop over the attempts was left")
         end_open_attempt(step, left)

@@ -1,4 +1,4 @@
-"""End a step while a failure was being handled, because a hook or a listener raised."""
+"""End a step because a hook or a listener raised while the step handled a failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def end_broken_step(
     step: BaseStep, attempt: BaseAttempt, exc: Exception, error: BaseException
 ) -> None:
-    """End *step* with *error*, which came up while *exc* of *attempt* was handled.
+    """End *step* with *error*, which was raised while *exc* of *attempt* was handled.
 
     The route is degraded as if every retry and swap were spent, because the agent's own mistake
     does not make it healthier. A step that has ended is left as it is.
@@ -34,7 +34,7 @@ def end_broken_step(
 
 
 def _usable_failure(exc: Exception, error: BaseException, attempt: BaseAttempt) -> Failure:
-    """Return the failure behind *exc* without the agent's `classify`, as far as it can be read."""
+    """Return the failure behind *exc* as sidestep classifies it, without the agent's `classify`."""
     try:
         failure = (
             error.usable if isinstance(error, WrongFailure) else classified(exc, attempt.route)
@@ -48,7 +48,7 @@ def _usable_failure(exc: Exception, error: BaseException, attempt: BaseAttempt) 
 
 
 def _last_cooldown(step: BaseStep, failure: Failure) -> float | None:
-    """Return the least cooldown of the route if no attempt follows; None: it is not degraded."""
+    """Return the shortest cooldown of the route, in seconds, if no attempt follows; None: none."""
     limits = step.limits
     state = StepState(backoff=0.0, retries=limits.max_retries, swaps=limits.max_swaps)
     decision = decide(failure, state, limits)

@@ -1,10 +1,10 @@
 """What ends the block of an attempt at the deadline, and nothing else.
 
-A cancel scope may not stay open while the host's code yields, because whoever reads an asynchronous
-generator would be inside the scope as well, and stay there after leaving the generator. So there is
-a scope only where nothing of the host's can yield: `ScopeLimit`, for `Step.run`. The ``async for``
-form has `TaskLimit` on asyncio. On trio, and without an event loop, nothing can take its place:
-`DeadlineCheck` looks at the deadline when the block has ended.
+A cancel scope may not stay open while the agent's code yields. The reader of an asynchronous
+generator would be inside the scope as well, and would stay there after it leaves the generator. So
+there is a scope only where no code of the agent can yield: `ScopeLimit`, for `Step.run`. The
+``async for`` form has `TaskLimit` on asyncio. On trio, and without an event loop, nothing can end
+the block: `DeadlineCheck` checks the deadline when the block has ended.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 1.0
-"""Seconds until a block that was not running at its deadline is looked at again."""
+"""Seconds until a block that was suspended at its deadline is checked again."""
 _DEEPEST = 10_000
-"""Links of a task's chain of awaits that are followed."""
+"""The most links of a task's chain of awaits that are followed."""
 
 
 class CallLimit(Protocol):
@@ -63,7 +63,7 @@ class ScopeLimit:
 
 
 class DeadlineCheck:
-    """Nothing: the deadline is looked at once the block has ended with an exception."""
+    """Ends nothing: the deadline is checked when the block has ended with an exception."""
 
     __slots__ = ("_deadline",)
 
@@ -76,14 +76,15 @@ class DeadlineCheck:
 
 
 class TaskLimit:
-    """A timer that cancels the task of a block, if the task is in the block then.
+    """A timer that cancels the task of a block if the task is in the block at the deadline.
 
     A block in an asynchronous generator is not running while the generator's reader runs. Then the
-    timer looks again later. It refers to this limit weakly, so that it does not outlive the limit.
+    timer checks again later. The timer refers to this limit weakly, so that the timer does not keep
+    it alive.
 
     Args:
-        seconds: When to end the block, from now.
-        frame: Of the function that has the block.
+        seconds: Seconds from now after which to end the block.
+        frame: The frame of the function that has the block.
     """
 
     __slots__ = (
@@ -115,7 +116,7 @@ class TaskLimit:
         return isinstance(exc, Exception) or (is_only and isinstance(exc, CancelledError))
 
     def check(self) -> None:
-        """Cancel the task if it is in the block; otherwise look again later."""
+        """Cancel the task if it is in the block; otherwise check again later."""
         if self._task.done() or self._frame is None:
             return
         if is_awaited_by(self._task.get_coro(), self._frame):

@@ -1,4 +1,4 @@
-"""Report once what makes a step do more harm than good, and what only its program can change.
+"""Warn once of mistakes of an agent that make failures worse.
 
 A program has one object of this kind, because each report is made once in a process.
 """
@@ -24,7 +24,7 @@ _RETRY_COUNT = "x-stainless-retry-count"
 
 _LONGEST_CHAIN = 10
 _MOST_SINGLE = 5
-"""How many instances one after the other may take a single step each."""
+"""The most instances in a row that may take a single step each."""
 
 
 class CarelessUse:
@@ -40,7 +40,7 @@ class CarelessUse:
         self._line: _Line | None = None
 
     def look_at_failure(self, exc: BaseException) -> None:
-        """Warn if the SDK that raised *exc* says that it has retried the request."""
+        """Warn if *exc* shows that the SDK has retried the request."""
         try:
             name = _retrying_sdk(exc)
         except Exception:  # noqa: BLE001 - an agent's own exception may raise anything

@@ -1,4 +1,4 @@
-"""The failure behind an exception, with the fields checked that decide what a step does."""
+"""The failure behind an exception. The fields that decide what a step does are checked."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def check_failure(failure: Failure, source: str) -> None:
     """Check the fields of *failure* that a decision reads.
 
     Args:
-        source: Where it comes from, as an error names it.
+        source: The name in errors of the place where *failure* comes from.
 
     Raises:
         WrongFailure: A field has a wrong type.

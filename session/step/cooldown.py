@@ -1,4 +1,4 @@
-"""The cooldown of one route, and the right to find out whether the route is back."""
+"""The cooldown of one route, and the right to probe or to retry the route."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from cachetools import TLRUCache
 from ...provider.route import Route
 
 FORGET_AFTER = 3600.0
-"""Seconds after its cooldown until a route that nobody probed is forgotten."""
+"""Seconds after its cooldown until a route that no step probed is forgotten."""
 
 
 class Probe:
-    """The right to find out how a route is, while other steps stay away from it.
+    """The right to probe or to retry a route, while other steps stay away from it.
 
     One attempt at a time may probe a route after its cooldown, and one step at a time holds the
-    right to retry it. The map refers to a right weakly, so that it ends if its holder is dropped.
+    right to retry it. The map refers to a right weakly, so that the right ends if nothing else
+    refers to it.
     """
 
     __slots__ = ("__weakref__",)
@@ -44,7 +45,7 @@ class Cooling:
 
 
 def bounded_map(timer: Callable[[], float], max_routes: int) -> TLRUCache[Route, Cooling]:
-    """Return an empty map that forgets each route in time."""
+    """Return an empty map; it forgets each route `FORGET_AFTER` seconds after the cooldown."""
     return TLRUCache(
         maxsize=max_routes,
         ttu=lambda _route, cooling, _now: cooling.healthy_at + FORGET_AFTER,
@@ -53,7 +54,7 @@ def bounded_map(timer: Callable[[], float], max_routes: int) -> TLRUCache[Route,
 
 
 def grown(cooldown: float, growth: float, cooldowns: int) -> float:
-    """Return the length of the *cooldowns*-th consecutive cooldown."""
+    """Return the seconds of the *cooldowns*-th consecutive cooldown."""
     try:
         return cooldown * growth ** (cooldowns - 1)
     except OverflowError:

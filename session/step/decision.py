@@ -26,13 +26,13 @@ class StepState:
     Args:
         backoff: Seconds before the next retry, from the retry schedule.
         retries: Retries on this route since the step moved to it.
-        hinted_wait: Seconds of this step on this route that a provider's hint made longer.
+        hinted_wait: Seconds that this step waited on this route because the provider asked for it.
         swaps: Swaps in this step.
         sibling: The route that a swap would take; None if there is none.
         sibling_is_healthy: False: the sibling is degraded, or nothing may be sent there.
         passed_over: The nearer siblings, with the reason against each.
         is_probe: The attempt was the first on its route after a cooldown.
-        is_degraded: The route is degraded already, as another step may have done meanwhile.
+        is_degraded: The route is degraded already; another step may have degraded it meanwhile.
         is_retried_elsewhere: Another step is retrying the route.
         resets_in: Seconds until the provider's own reset; None if it named none.
         repair: What a repair changes in the request; None: nothing, or it was done before.
@@ -59,7 +59,7 @@ class Retry:
     Args:
         allowed: Retries that the step may make on this route, this one among them.
         is_hinted: The provider's hint made the wait longer than the backoff.
-        is_outage: The failure says something of the route, and not only of this request.
+        is_outage: The failure concerns the route, and not only this request.
     """
 
     wait: float
@@ -82,7 +82,7 @@ class Swap:
     Args:
         cooldown: Least seconds to degrade the failed route for; None: do not degrade it.
         passed_over: The nearer siblings, with the reason against each.
-        awaits_retry: Another step retries the failed route, and finds out how it is.
+        awaits_retry: Another step retries the failed route, so that this step does not degrade it.
     """
 
     sibling: Route
@@ -267,7 +267,7 @@ def _retry(
     """Return the retry that the schedule has next; None: no retry is allowed.
 
     Args:
-        may_leave: A healthy sibling may be taken instead.
+        may_leave: The step may move to a healthy sibling instead.
     """
     if rule.retry is _When.NEVER or failure.should_retry is False:
         return None

@@ -60,7 +60,8 @@ class DegradedRoutes:
         self, *, timer: Callable[[], float] = time.monotonic, max_routes: int = 16_384
     ) -> None:
         self._timer = timer
-        # The collector may end a step, and so a probe, while this thread holds the lock.
+        # A reentrant lock, because the garbage collector may end a step, and so a probe, while this
+        # thread holds the lock.
         self._lock = threading.RLock()
         self._cooling = bounded_map(timer, max_routes)
         self._retried: WeakValueDictionary[Route, Probe] = WeakValueDictionary()
@@ -117,9 +118,9 @@ class DegradedRoutes:
         """Forget the failures of *route*, because it has just answered.
 
         Args:
-            since: `changes` when the request was made. What was recorded afterwards is kept,
-                because the answer says nothing of a failure that is younger than its request.
-                None: forget every failure.
+            since: `changes` when the request was made. A failure that was recorded afterwards is
+                kept, because an answer does not disprove a failure that is younger than its
+                request. None: forget every failure.
 
         Returns:
             True if nothing is recorded against the route any more.
@@ -148,7 +149,7 @@ class DegradedRoutes:
         return route in self._retried
 
     def await_retry(self, route: Route) -> None:
-        """Keep steps from starting on *route* until the step that retries it knows more.
+        """Keep steps from starting on *route* until another step has finished its retries there.
 
         They stay away as from a route that is probed. The route is not degraded.
         """
@@ -178,7 +179,7 @@ class DegradedRoutes:
             return probe
 
     def release(self, route: Route, right: Probe) -> None:
-        """End *right* without a verdict, so that another step may probe or retry *route*."""
+        """End *right* without a result, so that another step may probe or retry *route*."""
         with self._lock:
             if self._retried.get(route) is right:
                 del self._retried[route]
@@ -200,7 +201,7 @@ class DegradedRoutes:
         return self.why_unavailable(route) is None
 
     def why_unavailable(self, route: Route) -> str | None:
-        """Return ``degraded`` or ``probed``, why steps do not start on *route*; None: they do."""
+        """Return why no step starts on *route*, ``degraded`` or ``probed``; None: steps do."""
         with self._lock:
             cooling = self._cooling.get(route)
             if cooling is None:

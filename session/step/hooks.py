@@ -99,7 +99,7 @@ class Hooks:
         return None
 
     def ask_repair(self, failure: Failure, route: Route) -> str | None:
-        """Return what the agent changed in the request; None: nothing, or asked before.
+        """Return what `repair` changed in the request; None: nothing, or it was called before.
 
         Raises:
             TypeError: `repair` returned something else.

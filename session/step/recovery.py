@@ -80,7 +80,7 @@ class Recovery:
         step.retries -= 1  # as when the retry was decided
         decision = await self._confirmed(self._decide(attempt, failure), attempt, failure)
         if isinstance(decision, Swap):
-            # The other step's failure is the younger one, and it has set the cooldown.
+            # The failure of the other step is younger, and has set the cooldown.
             self._go_on(replace(decision, cooldown=None), attempt, failure)
         else:
             step.retries += 1

@@ -44,8 +44,9 @@ class StepReporter:
 
     Attributes:
         has_listeners: False: nobody listens, so no event needs to be built.
-        interrupt: What a listener raised to end the program, such as `KeyboardInterrupt`; it is
-            kept until the step has handled what it reports. None: nothing.
+        interrupt: The exception with which a listener wants to end the program, such as
+            `KeyboardInterrupt`. It is raised once the step has handled what it reports. None: there
+            is none.
     """
 
     __slots__ = ("_listeners", "_number", "has_listeners", "interrupt")
@@ -59,7 +60,7 @@ class StepReporter:
         self.interrupt: BaseException | None = None
 
     def raise_interrupt(self) -> None:
-        """Raise what a listener raised to end the program, once."""
+        """Raise `interrupt`, once."""
         if self.interrupt is not None:
             interrupt, self.interrupt = self.interrupt, None
             raise interrupt

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _NO_COUNTS: dict[Route, int] = {}
 _NO_ROUTES: Mapping[Route, str] = {}
-"""Both of most steps; nothing is added to them."""
+"""The value of both in most steps; nothing is added to them."""
 
 
 class RouteWalk:
