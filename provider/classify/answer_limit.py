@@ -1,4 +1,4 @@
-"""The longest answer that a model can write, as a refusal names it in the words of any server.
+"""The longest answer that a model can write, read from a refusal in the words of any server.
 
 Source: refusals of Volcengine (langgenius/dify#14376, MoonshotAI/kimi-cli#1124), Vertex, DashScope,
 Bedrock (RooCodeInc/Roo-Code#248) and Cloudflare (anomalyco/models.dev pull 4422), read on
@@ -30,13 +30,13 @@ _LOWER = re.compile(
 _NUMBER = re.compile(r"(?<![\w.#<-])(?:\d{1,3}(?:,\d{3})+|\d{3,9})(?![\w-]|,\d{3}|\.[1-9])")
 _READ = 400
 _LEAST = 256
-"""No model's longest answer is shorter; a smaller number is something else."""
+"""The fewest tokens of any model's longest answer; a smaller number means something else."""
 
 
 def answer_limit(message: str) -> int | None:
     """Return the tokens of the longest answer that *message* allows; None: it names none.
 
-    The refused number is larger than the limit, so that the smallest number is the limit.
+    The smallest number is the limit, because the refused number is larger.
 
     >>> answer_limit("Range of max_tokens should be [1, 8192]")
     8192

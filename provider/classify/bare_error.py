@@ -1,4 +1,4 @@
-"""Errors that are no object named ``error``: a code beside a message, or FastAPI's ``detail``.
+"""Errors without an object ``error``: a code beside a message, or FastAPI's ``detail``.
 
 Source, read on 2026-11-30: SiliconFlow (666ghj/BettaFish#349); Baidu
 (cloud.baidu.com/doc/WENXINWORKSHOP/s/tlmyncueh); FastChat, fastchat/serve/openai_api_server.py of
@@ -21,7 +21,7 @@ _TEXTS = ("message", "msg", "error_msg", "errmsg", "detail", "text")
 
 
 def is_bare_error(top: Mapping[str, object]) -> bool:
-    """True if *top* has a code beside its message, and nothing of an answer; or a detail alone.
+    """True if *top* has a code beside its message and no part of an answer, or only a detail.
 
     >>> is_bare_error({"code": 20015, "message": "too long", "data": None})
     True

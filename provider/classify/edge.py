@@ -31,7 +31,7 @@ _PAGE = re.compile(
     re.IGNORECASE,
 )
 _TEXT = re.compile(rb"\s*error code: 10(?:05|06|07|08|09|10|12|20|23)\s*\Z", re.IGNORECASE)
-"""The short form in which Cloudflare says that it blocks a caller.
+"""The short text with which Cloudflare blocks a caller.
 
 Source: OpenAgentsInc/openagents#4721, for 1010. The form for the other codes is guessed from it.
 """
@@ -39,7 +39,7 @@ _READ = 65_536
 
 
 def is_of_edge(headers: Mapping[str, str], form: str, body: bytes) -> bool:
-    """True if the answer comes from the network before the provider, which the key says nothing to.
+    """True if the network before the provider answered, so that the key is not at fault.
 
     Args:
         form: The form of the body, as `parse_body` has it.

@@ -1,4 +1,4 @@
-"""The efforts that a refusal says the model takes.
+"""The efforts that the model takes, read from a refusal.
 
 Source, read on 2026-11-30: Groq (iamsrikanthnani/pluely pull 219), Ollama's cloud
 (diegosouzapw/OmniRoute pull 10160), Mistral (mistralai/mistral-vibe#1117), a gateway
@@ -25,7 +25,7 @@ _READ = 1_000
 
 
 def taken_efforts(message: str) -> tuple[str, ...]:
-    """Return the efforts that *message* names as taken; empty: none.
+    """Return the efforts that the model takes, as *message* names them; empty: it names none.
 
     >>> taken_efforts("reasoning_effort: Input should be 'low', 'medium' or 'high'")
     ('low', 'medium', 'high')

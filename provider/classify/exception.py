@@ -194,7 +194,7 @@ def _transport_failure(error: BaseException) -> Failure | None:
 
 
 def _meaning_of_own(error: BaseException) -> NameMeaning | None:
-    """Return what an exception of Python itself means; None: no network causes it."""
+    """Return what an exception of Python itself means; None: no network failure caused it."""
     if isinstance(error, TimeoutError):
         is_early = _passed_through(error, exception_names.CONNECTERS)
         return NameMeaning(FailureKind.TIMEOUT, stage=Stage.CONNECT if is_early else Stage.RESPONSE)

@@ -1,4 +1,4 @@
-"""The Chinese sentences in which servers that nobody knows report an overflow.
+"""The Chinese sentences in which unknown servers report an overflow.
 
 Source: fengshao1227/ccg-workflow#69, liyupi/yucongming-java-sdk#11, read on 2026-11-30. The other
 words are guessed from the Chinese for limits of other kinds; no public report of them was found.
@@ -26,7 +26,7 @@ def in_chinese(text: str) -> bool:
 
 
 def is_overflow_in_chinese(text: str) -> bool:
-    """True if *text* says that the prompt is too long.
+    """True if *text* means that the prompt is too long.
 
     >>> is_overflow_in_chinese("输入内容超过模型最大上下文长度")
     True

@@ -179,7 +179,7 @@ _CODE = re.compile(
 
 
 def is_overflow_code(word: str) -> bool:
-    """True if *word*, a type or code of a server that nobody knows, means the same.
+    """True if *word*, a type or code of an unknown server, means an overflow.
 
     >>> is_overflow_code("ContextWindowExceeded"), is_overflow_code("prompt_too_long")
     (True, True)
@@ -192,7 +192,7 @@ def is_overflow_code(word: str) -> bool:
 
 
 def _unquoted(text: str) -> str:
-    """Return *text* without what it quotes, if it is about something that could not be read."""
+    """Return *text* without its quotations if it reports that something could not be read."""
     return _QUOTED.sub(" ", text) if _QUOTES.search(text) else text
 
 

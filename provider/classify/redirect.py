@@ -63,7 +63,8 @@ def leaves_host(url: str, location: str) -> bool:
 
 
 def unreadable_redirect(message: str) -> Failure | None:
-    """Return the failure for a redirect whose address httpx cannot read; None: *message* has none.
+    """Return the failure for a redirect to an address that httpx cannot read; None: it is no such
+    *message*.
 
     httpx reads the address although the redirect is not followed.
     """

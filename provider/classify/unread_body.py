@@ -1,4 +1,4 @@
-"""The body of an error that `urllib` raised before anybody read it."""
+"""The body of urllib's `HTTPError`, which nothing has read yet."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from urllib.error import HTTPError
 
 _PATIENCE = 1.0
-"""Seconds for the body, which blocks: the status counts without it."""
+"""The most seconds to read the body; after that only the status counts."""
 
 
 def take_body(error: HTTPError) -> bytes:
-    """Return the start of the body of *error*, which can still be read by others afterwards.
+    """Return the start of the body of *error*; others can still read it afterwards.
 
     A thread reads it, because only a thread can give up a socket of any kind in time.
     """

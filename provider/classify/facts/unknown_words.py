@@ -1,4 +1,4 @@
-"""The words of servers that nobody knows: for money, keys, models, and calls of tools.
+"""Words of unknown servers for spent money, wrong keys, missing models and broken calls.
 
 Source: BerriAI/litellm#22726, #14144 and #4208 (budgets), QuantumNous/new-api#982,
 songquanpeng/one-api#2223 and new-api's middleware/distributor.go (channels), ollama/ollama#17638
