@@ -1,4 +1,4 @@
-"""A task that belongs to no scope of whoever starts it."""
+"""A task outside the cancel scopes of the code that starts it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_END = 86_400.0
 
 
 class BackgroundTask:
-    """Runs *work* at once, until it ends or `aclose` is called, by whichever task.
+    """Runs *work* at once, until it ends or any task calls `aclose`.
 
     Attributes:
         end: Set once the work has ended.
@@ -53,16 +53,16 @@ class BackgroundTask:
                 await self._work()
         except anyio.get_cancelled_exc_class():
             raise
-        except BaseException as error:  # noqa: BLE001 - for whoever reads `error`
+        except BaseException as error:  # noqa: BLE001 - `error` holds it
             self.error = error
         finally:
             self.end.set()
 
     async def aclose(self, *, seconds: float = math.inf) -> None:
-        """Cancel the work, and return when it has ended, whoever is cancelled meanwhile.
+        """Cancel the work, and return once it has ended, even if the caller is cancelled meanwhile.
 
         Args:
-            seconds: Then the work is cancelled though it shields itself, where that is possible.
+            seconds: Afterwards the work is cancelled inside its shields as well, if possible.
         """
         self._scope.cancel()
         await self.wait(seconds)
@@ -71,7 +71,7 @@ class BackgroundTask:
             await self.wait(seconds)
 
     async def wait(self, seconds: float) -> None:
-        """Wait until the work has ended, at most *seconds*, whoever is cancelled meanwhile."""
+        """Wait *seconds* at most for the end of the work, even if the caller is cancelled."""
         if not self.has_ended:
             with anyio.move_on_after(seconds, shield=True):
                 await run_to_end(self.end.wait, seconds=min(seconds, _LONGEST_END))

@@ -42,9 +42,10 @@ class Cure:
     """One change that a refusal asks for.
 
     Args:
-        detail: The parameter to leave out, the other name, the largest number of tokens or bytes,
-            the efforts that the model takes, where the refused image stands, which messages were
-            refused, or how many of them become plain text; empty for all other changes.
+        detail: What the kind of change needs: the parameter to leave out, the other name, the
+            largest number of tokens or bytes, the efforts that the model takes, the place of the
+            refused image, the refused messages, or the number of messages that become plain text.
+            Otherwise empty.
     """
 
     change: Change

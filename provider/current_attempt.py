@@ -1,4 +1,4 @@
-"""The attempt that a task is in, for what is called from inside it."""
+"""The attempt in which a task runs, for the code that the attempt calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 
 class AttemptMark:
-    """What the requests within one attempt know of each other.
+    """The state that the requests of one attempt share.
 
     Attributes:
         failed: The requests that failed: an address, and the hash of a body.
@@ -19,10 +19,11 @@ class AttemptMark:
 
 
 class CurrentAttempt:
-    """The mark of the attempt that a task is in.
+    """The mark of the attempt in which a task runs.
 
     Attributes:
-        is_wanted: Somebody has asked for marks, because setting them costs a tenth of a step.
+        is_wanted: True once a client is watched. Before that no mark is set, because marks cost a
+            tenth of a step.
     """
 
     __slots__ = ("_mark", "is_wanted")
@@ -32,7 +33,7 @@ class CurrentAttempt:
         self.is_wanted = False
 
     def get(self) -> AttemptMark | None:
-        """Return the mark of the attempt that this task is in; None: it is in none."""
+        """Return the mark of the attempt in which this task runs; None: there is none."""
         return self._mark.get()
 
     def set(self, mark: AttemptMark | None) -> None:

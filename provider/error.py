@@ -76,7 +76,7 @@ class ProviderError(SidestepError):
 
 
 class Truncated(ProviderError):
-    """An answer ended before its end, for an agent that judges answers itself.
+    """An answer broke off. An agent that judges answers itself can raise this.
 
     Args:
         message: What was missing, such as ``"no finish_reason"``.

@@ -84,7 +84,7 @@ def _without_images(target: Target, detail: str) -> Mapping[str, Any]:
 _ALSO: Mapping[str, tuple[str, ...]] = {
     "effort": ("output_config", "reasoning_effort", "reasoning"),
 }
-"""The fields that hold what a refusal calls by another name."""
+"""The fields that a refusal calls by another name."""
 _NONE: Mapping[str, Any] = MappingProxyType({})
 """Our requests are always as the cure asks."""
 

@@ -108,7 +108,7 @@ class MessageTranslator:
     def _joins(self, role: str) -> bool:
         """True if the next message becomes a part of the last one.
 
-        The servers that refuse all else take only a user and an answer in turn.
+        Servers that refused everything else may take only messages of user and model in turn.
         """
         is_plain = self._target.plain_messages > 0 and role == "user"
         return is_plain and bool(self.messages) and self.messages[-1].role == role

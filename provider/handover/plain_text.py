@@ -1,4 +1,4 @@
-"""A message as plain text, or without what it held: the last forms for what a route refused."""
+"""A message as plain text, or without its content: tried last, after a route refused it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def message_digest(message: Message) -> str:
 
 
 def without_content(message: Message) -> Message:
-    """Return *message* with a note in the place of the user's words, or of the results of tools."""
+    """Return *message* with a note in place of the user's words, or of the results of tools."""
     if message.role == "user":
         return replace(message, parts=[Text(FILTERED)])
     parts = [
@@ -43,7 +43,8 @@ def without_content(message: Message) -> Message:
 def in_plain_text(message: Message) -> Iterator[Message]:
     """Return *message* without calls, images and reasoning.
 
-    The user reports each call and its result, because a model repeats the form of its own words.
+    The text of the user reports each call and its result, because a model imitates the form of its
+    own messages.
     """
     texts: list[Part] = [Text(text) for part in message.parts for text in _text_of(part)]
     if texts:

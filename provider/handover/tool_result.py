@@ -107,7 +107,7 @@ def _output_parts(
 
 
 def shortened(part: Text, target: Target, *, longest: int | None = None) -> Text:
-    """Return *part*, shortened if the target takes no text as long.
+    """Return *part*, shortened if it is longer than the target takes.
 
     Args:
         longest: Bytes of the longest text in such a place; None: as of any text.

@@ -191,7 +191,7 @@ def read(recorded: Recorded, provider: Provider, reading: Reading) -> Outcome:
     """Return the result of reading *recorded*, an answer of *provider*.
 
     Args:
-        reading: A new one for *provider*. Its decoder holds the parts afterwards.
+        reading: A new `Reading` for *provider*. Its decoder holds the parts afterwards.
     """
     is_labelled = is_stream(recorded.status, recorded.content_type, provider.wire)
     is_stream_all_the_same = 200 <= recorded.status < 300 and is_event(recorded.body)

@@ -81,7 +81,7 @@ class Stub:
         self._refusing: dict[str, int] = {}
         self._arrival = anyio.Event()
         self._cleanup = ExitStack()
-        # It belongs to no task of the host's, because a fixture may end in another than it began.
+        # It belongs to no task of the caller, because a fixture may end in another task.
         self._listening: BackgroundTask | None = None
 
     async def __aenter__(self) -> Self:
@@ -114,7 +114,7 @@ class Stub:
             raise listening.error
 
     async def stopped(self) -> None:
-        """Wait until it listens no more, which only an error of its own makes it do."""
+        """Wait until it stops listening, which only an error in the stub causes."""
         if self._listening is not None:
             await self._listening.end.wait()
 

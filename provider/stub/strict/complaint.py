@@ -103,7 +103,7 @@ def _zai(complaint: Complaint) -> dict[str, object]:
 
 
 def _xai(complaint: Complaint) -> dict[str, object]:
-    """Return the refusal; one of a body that could not be read has no code.
+    """Return the refusal. It has no code if the body could not be read.
 
     Source: router-for-me/CLIProxyAPI#3704 and lidge-jun/opencodex#2237, read on 2026-11-30.
     """
@@ -127,4 +127,4 @@ _CHAT: Mapping[str, Callable[[Complaint], dict[str, Any]]] = {
     "minimax": _minimax,
     "groq": lambda complaint: _moonshot(complaint),
 }
-"""How a vendor on OpenAI's wires spells a refusal; one that is missing spells it as OpenAI does."""
+"""The form of a vendor's refusals on OpenAI's wires; other vendors use OpenAI's form."""

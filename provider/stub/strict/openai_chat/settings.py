@@ -171,7 +171,7 @@ def has_values_in_range(request: ChatRequest) -> Complaint | None:
 
 
 def _wrong_at_groq(request: ChatRequest) -> Complaint | None:
-    """Return Groq's refusal of what it cannot do.
+    """Return Groq's refusal of a setting that it does not support.
 
     Source: console.groq.com/docs/openai for what it is, read on 2026-11-30; public programs quote
     the messages about ``n`` and ``reasoning_effort``.

@@ -1,4 +1,4 @@
-"""Rules of xAI's own: what it refuses in a request that OpenAI takes.
+"""Rules of xAI alone: what it refuses in a request that OpenAI takes.
 
 Source, read on 2026-11-30: for tools router-for-me/CLIProxyAPI#5257, kittors/CliRelay#696 and
 james-6-23/codex2api#516; for reasoning lidge-jun/opencodex#2237 and makecindy/cindy#1345; for calls
@@ -27,7 +27,7 @@ NOT_TAKEN = "external_web_access"
 
 
 def has_tools_that_xai_knows(request: ResponsesRequest) -> Complaint | None:
-    """Codex puts some of its tools into a ``namespace``, which only OpenAI knows."""
+    """Refuse a ``namespace``, the form of some of Codex's tools, which only OpenAI knows."""
     if request.vendor != "xai":
         return None
     for place, tool in enumerate(listed(request.body.get("tools"))):
