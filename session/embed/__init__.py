@@ -1,1 +1,1 @@
-"""What goes under, or into, other people's SDKs, frameworks and tests."""
+"""sidestep inside frameworks and tests that are not ours."""

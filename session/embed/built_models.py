@@ -21,11 +21,11 @@ class BuiltModels(Generic[Model]):
     """Return the model of a route, as the agent's `build` makes it.
 
     Args:
-        middleware: Checked here, because each framework passes both.
-        build: Called once for each route.
-        kind: What `build` has to return.
+        middleware: What the agent passed as its `Sidestep`; it is checked here.
+        build: Returns the model of a route; called once for each route.
+        kind: The class that `build` has to return.
         example: How to write such a model, for messages.
-        adapt: Applied to each model that was built; None: nothing is.
+        adapt: Changes each model that was built; None: models stay as they are.
 
     Raises:
         TypeError: *middleware* is no `Sidestep`, or *build* cannot be called.

@@ -1,4 +1,4 @@
-"""Check that a framework of others is there before it is imported."""
+"""Check that a framework is installed and new enough, before it is imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a LangChain request may go to a route: no other route's reasoning or cache settings.
+"""The parts of a LangChain request that may go to a route: no reasoning of another route.
 
 Source: langchain-core 1.8.3, langchain-openai 1.7.4 and langchain-anthropic 1.7.10, read on
 2026-11-30.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 STAMP = "sidestep"
 """The key of `response_metadata` under which a message says which route answered."""
 _REASONING = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
-"""Types of content blocks that only the route can read that wrote them."""
+"""Types of content blocks that only the route that wrote them can read."""
 _PROOFS = frozenset(
     {"reasoning", "reasoning_content", "reasoning_details", "thought_signature", "signature"}
     | {"__gemini_function_call_thought_signatures__"}
@@ -35,7 +35,7 @@ _CACHE_SETTINGS = frozenset(
 
 
 def request_for(request: ModelRequest[Any], route: Route, requested: Route) -> ModelRequest[Any]:
-    """Return *request* without what only another route than *route* can read.
+    """Return *request* without the parts that only another route than *route* can read.
 
     A message that names no route counts as one of *requested*. Cache settings are written for the
     provider of *requested*; ``cache_control`` may also go to another route to a Claude.
@@ -65,7 +65,7 @@ def message_for(message: AnyMessage, route: Route, requested: Route) -> AnyMessa
         update={
             "content": content,
             "additional_kwargs": _without(message.additional_kwargs, _PROOFS),
-            # OpenAI Responses looks up both among what it has stored.
+            # OpenAI Responses looks up both ids in its store.
             "response_metadata": _without(message.response_metadata, frozenset({"id"})),
             "id": None if (message.id or "").startswith("msg_") else message.id,
         }

@@ -45,11 +45,11 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
 
     Args:
         middleware: The `Sidestep` of the process.
-        route: What a step asks for, ``provider/model`` or the name of a chain. The model of the
+        route: The requested route, ``provider/model``, or the name of a chain. The model of the
             agent itself is not used.
         build: Returns the chat model of a route, with its own retries off (``max_retries=0``). It
-            is called once for each route, for the requested one at once. A sibling is passed over
-            if `build` raises for it.
+            is called once for each route, and at once for the requested route. A sibling is passed
+            over if `build` raises for it.
 
     Raises:
         ConfigError: *build* raised for the requested route, or returned no chat model.
@@ -70,7 +70,7 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Handler
     ) -> ModelResponse[Any]:
-        """Return the answer of the first route that gives one."""
+        """Return the answer of the first route that answers."""
         shown = _Shown(request)
         step = self._middleware.step(
             self._route, serves=self._models.serves, on_event=shown.take_back
@@ -108,14 +108,14 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
         return made.override(model=self._models.of(attempt.route))
 
     def _reporting(self, model: BaseChatModel) -> BaseChatModel:
-        """Return *model*, which reports what it streams."""
+        """Return *model* so that it reports the text that it streams."""
         callbacks = model.callbacks
         own = callbacks if isinstance(callbacks, list) else getattr(callbacks, "handlers", ())
         return model.model_copy(update={"callbacks": [*own, self._shown]})
 
 
 class _Shown:
-    """What of the model call of *request* was shown."""
+    """The output of the model call of *request* that was shown."""
 
     def __init__(self, request: ModelRequest[Any]) -> None:
         self._request = request
@@ -124,7 +124,7 @@ class _Shown:
         self._text = ""
 
     def begin(self, attempt: BaseAttempt) -> None:
-        """Take what is shown from now on as the output of *attempt*."""
+        """Count the text that is shown from now on as output of *attempt*."""
         self._attempt, self._text, self._message_id = attempt, "", None
 
     def more(self, text: str, message_id: str) -> None:
@@ -143,7 +143,7 @@ class _Shown:
 
 
 class _ShownText(BaseCallbackHandler):
-    """Report what a model streams to the model call in whose context it runs."""
+    """Report the text that a model streams to the model call that runs in the same context."""
 
     run_inline = True  # in the context of the call, not in a thread
 

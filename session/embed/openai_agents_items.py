@@ -1,7 +1,7 @@
-"""What of an openai-agents history may go to a route: no reasoning and no id of another one.
+"""The parts of an openai-agents history that may go to a route: no reasoning of another.
 
-An output item says in its ``provider_data`` which route wrote it. The framework keeps this field in
-its history, and sends it to no provider.
+An output item names in its ``provider_data`` the route that wrote it. The framework keeps this
+field in its history, and sends it to no provider.
 
 Source: openai-agents 0.24, `models/openai_responses.py` and `models/chatcmpl_converter.py`, read on
 2026-11-30.
@@ -40,7 +40,7 @@ def stamp(items: Iterable[Any], route: Route, requested: Route) -> None:
 
 
 def input_for(given: str | list[Any], route: Route, requested: Route) -> str | list[Any]:
-    """Return the input *given* without what only another route than *route* can read.
+    """Return the input *given* without the parts that only another route than *route* can read.
 
     An item that names no route counts as one of *requested*.
     """
@@ -51,7 +51,7 @@ def input_for(given: str | list[Any], route: Route, requested: Route) -> str | l
 
 
 def settings_for(settings: ModelSettings, route: Route, requested: Route) -> ModelSettings:
-    """Return *settings* without those of the cache if *route* is of another provider."""
+    """Return *settings* without cache settings if *route* is of another provider."""
     if route.provider == requested.provider:
         return settings
     names = {field.name for field in fields(settings)} & _CACHE_SETTINGS
@@ -59,7 +59,7 @@ def settings_for(settings: ModelSettings, route: Route, requested: Route) -> Mod
 
 
 def _item_for(item: Any, route: Route, requested: Route) -> Any:
-    """Return what of *item* goes to *route*; None: nothing."""
+    """Return the part of *item* that goes to *route*; None: nothing."""
     if not isinstance(item, dict) or not _is_of_model(item):
         return item
     known = item.get(_FIELD)

@@ -32,13 +32,13 @@ _EXAMPLE = (
 )
 _BEFORE_OUTPUT = frozenset({"response.created", "response.queued", "response.in_progress"})
 _STATE = ("previous_response_id", "conversation_id", "prompt")
-"""What a call refers to that only its provider has."""
+"""The arguments of a call that refer to data of one provider."""
 
 
 class Retracted(BaseModel):
-    """All raw events since the answer began are void, and it begins again.
+    """All raw events since the answer began are void. The answer begins again.
 
-    Comes as ``data`` of a raw response event.
+    It is the ``data`` of a raw response event.
 
     Args:
         route: The route that failed.
@@ -57,11 +57,11 @@ class SidestepModelProvider(ModelProvider):
 
     Args:
         middleware: The `Sidestep` of the process.
-        route: What a step asks for if an `Agent` names no model: ``provider/model`` or the name of
+        route: The requested route if an `Agent` names no model, ``provider/model``, or the name of
             a chain.
         build: Returns the model of a route, with the retries of its client off. It is called once
-            for each route, for a requested one before the first call. A sibling is passed over if
-            `build` raises for it.
+            for each route, and before the first call for a requested route. A sibling is passed
+            over if `build` raises for it.
 
     Raises:
         ConfigError: *build* raised for the requested route, or returned no model.
@@ -76,7 +76,7 @@ class SidestepModelProvider(ModelProvider):
         self.get_model(None)
 
     def get_model(self, model_name: str | None) -> Model:
-        """Return a model, each call of which is a step that asks for *model_name*.
+        """Return a model that makes each call a step, with the requested route *model_name*.
 
         Raises:
             ConfigError: `build` raised for the requested route, or returned no model.
@@ -93,7 +93,7 @@ class SidestepModelProvider(ModelProvider):
 
 
 class _SteppedModel(Model):
-    """Take each call as a step that asks for *route*."""
+    """Take each call as a step with the requested route *route*."""
 
     def __init__(self, middleware: Sidestep, route: str, models: BuiltModels[Model]) -> None:
         self._middleware = middleware
@@ -108,7 +108,7 @@ class _SteppedModel(Model):
         *args: Any,
         **kwargs: Any,
     ) -> ModelResponse:
-        """Return the answer of the first route that gives one."""
+        """Return the answer of the first route that answers."""
         step = self._step(kwargs)
 
         async def call(attempt: Attempt) -> ModelResponse:
@@ -133,7 +133,7 @@ class _SteppedModel(Model):
         *args: Any,
         **kwargs: Any,
     ) -> AsyncIterator[TResponseStreamEvent]:
-        """Stream the answer of the first route that gives one."""
+        """Stream the answer of the first route that answers."""
         void: list[Retracted] = []
 
         def note(event: Event) -> None:
@@ -174,7 +174,7 @@ class _SteppedModel(Model):
 
 
 def _show(event: TResponseStreamEvent, attempt: Attempt, step: Step) -> None:
-    """Report *event* as shown, and note on its items who wrote them."""
+    """Report *event* as shown, and record on its items which route wrote them."""
     if event.type not in _BEFORE_OUTPUT:
         text = attempt.output if isinstance(attempt.output, str) else ""
         is_text = event.type == "response.output_text.delta"

@@ -1,4 +1,4 @@
-"""What of a pydantic-ai history may go to a route: no reasoning and no id that another one wrote.
+"""The parts of a pydantic-ai history that may go to a route: no reasoning and no id of another.
 
 pydantic-ai compares the name of the provider, but all endpoints of `OpenAIProvider` have one name.
 
@@ -21,11 +21,11 @@ STAMP = "sidestep"
 _OF_PROVIDER = frozenset(
     {"id", "provider_name", "provider_details", "provider_response_id", "canonical_system"}
 )
-"""What only the provider can read that wrote it, in a response and in its parts."""
+"""The fields of a response and of its parts that only the provider that wrote them can read."""
 
 
 def stamped(response: ModelResponse, step: Step) -> ModelResponse:
-    """Return *response*, which says which route answered *step*."""
+    """Return *response* with the name of the route that answered *step*."""
     stamp = {"route": str(step.route), "requested": str(step.requested)}
     return replace(response, metadata={**(response.metadata or {}), STAMP: stamp})
 
@@ -33,7 +33,7 @@ def stamped(response: ModelResponse, step: Step) -> ModelResponse:
 def messages_for(
     messages: list[ModelMessage], route: Route, requested: Route
 ) -> list[ModelMessage]:
-    """Return *messages* without what only another route than *route* can read.
+    """Return *messages* without the parts that only another route than *route* can read.
 
     A response that names no route counts as one of *requested*.
     """

@@ -44,18 +44,18 @@ _EXAMPLE = (
 class SidestepModel(WrapperModel):
     """Take each model request of an agent as a step, with its retries and swaps.
 
-    Each response names its route in ``metadata["sidestep"]``. What pydantic-ai asks of a model
-    beside requests, such as its profile, the model of the requested route answers.
+    Each response names its route in ``metadata["sidestep"]``. The model of the requested route
+    gives the profile and everything else that pydantic-ai reads from a model.
 
     Args:
         middleware: The `Sidestep` of the process.
-        route: What a step asks for, ``provider/model`` or the name of a chain.
+        route: The requested route, ``provider/model``, or the name of a chain.
         build: Returns the model of a route, with the retries of its SDK off. It is called once for
-            each route, for the requested one at once. A sibling is passed over if `build` raises
-            for it.
+            each route, and at once for the requested route. A sibling is passed over if `build`
+            raises for it.
         stream: ``whole``: a streamed answer is held until it is whole. ``live``: its events are
-            passed on as they come; a failure after the first one raises `StreamInterrupted`,
-            because what pydantic-ai has shown cannot be taken back.
+            passed on as they come; a failure after the first event raises `StreamInterrupted`,
+            because pydantic-ai cannot take back what it has shown.
 
     Raises:
         ConfigError: *build* raised for the requested route, or returned no model.
@@ -109,7 +109,7 @@ class SidestepModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Return the answer of the first route that gives one."""
+        """Return the answer of the first route that answers."""
         step = self._step()
 
         async def call(attempt: Attempt) -> ModelResponse:
@@ -126,7 +126,7 @@ class SidestepModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncIterator[StreamedResponse]:
-        """Stream the answer of the first route that gives one."""
+        """Stream the answer of the first route that answers."""
         step, parameters = self._step(), model_request_parameters
 
         def open_stream(route: Route) -> AbstractAsyncContextManager[StreamedResponse]:

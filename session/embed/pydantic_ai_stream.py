@@ -35,8 +35,8 @@ class LiveResponse(StreamedResponse):
     """The response of the attempt that runs; once an event was shown, no other attempt follows.
 
     Args:
-        parameters: Of the request.
-        step: Where the attempts come from.
+        parameters: The parameters of the request.
+        step: The step that makes the attempts.
         open_stream: Opens the stream of a route.
     """
 
@@ -54,7 +54,7 @@ class LiveResponse(StreamedResponse):
         """Wait for the first event, because until then the response has no name and no time.
 
         Raises:
-            Exception: What ended the step before an event came.
+            Exception: The exception that ended the step before the first event.
         """
         async for event in self._rest:
             self._first.append(event)
@@ -93,7 +93,7 @@ class LiveResponse(StreamedResponse):
         return self._inner
 
     def get(self) -> ModelResponse:
-        """Return what has come so far."""
+        """Return the parts that have arrived so far."""
         response = self._opened.get()
         return stamped(response, self._step) if response.state == "complete" else response
 
@@ -103,7 +103,7 @@ class LiveResponse(StreamedResponse):
 
     @property
     def usage(self) -> Any:
-        """What the answer took so far."""
+        """The tokens that the answer took so far."""
         return self._opened.usage
 
     @property
@@ -131,7 +131,7 @@ class LiveResponse(StreamedResponse):
 
 
 async def _until_cancelled(stream: StreamedResponse) -> AsyncIterator[ModelResponseStreamEvent]:
-    """Yield the events of *stream*; what is raised because it was cancelled ends them."""
+    """Yield the events of *stream*; an exception that follows from its cancellation ends them."""
     try:
         async for event in stream:
             yield event

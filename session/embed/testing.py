@@ -27,17 +27,17 @@ Answer = str | int | Mapping[str, object]
 """A text, a status, or a table as in a scenario: ``{"text": "...", "cut": True}``."""
 
 KEY = "stub"
-"""The value of every key, which the stub does not look at."""
+"""The value of every key; the stub does not check it."""
 _TIMEOUTS = {"connect": 2, "firstEvent": 2, "gap": 2}
-"""Seconds. A provider in the same process answers at once, or not at all."""
+"""The seconds of every timeout. A provider in the same process answers at once, or never."""
 
 
 @dataclass
 class VirtualClock:
-    """Time that moves only when somebody sleeps, so that no wait takes any real time.
+    """A clock that moves only when something sleeps, so that no wait takes real time.
 
     Attributes:
-        now: Seconds.
+        now: The present time, in seconds.
         slept: Seconds of each sleep, in order.
     """
 
@@ -77,17 +77,17 @@ class PlayedStub:
 
     @cached_property
     def middleware(self) -> Sidestep:
-        """A `Sidestep` that follows `environ`, and never really waits."""
+        """A `Sidestep` that follows `environ`. Its waits take no real time."""
         return Sidestep.from_env(self.environ, clock=self._clock)
 
     @property
     def requests(self) -> list[ReceivedRequest]:
-        """The requests for an answer, in order of arrival."""
+        """The requests for an answer that the stub received, in order."""
         return self._stub.requests
 
     @property
     def routes(self) -> list[str]:
-        """The route of each request, in order of arrival."""
+        """The route of each of these requests, in order."""
         return [str(request.route) for request in self.requests]
 
     def base_url(self, provider: str) -> str:
@@ -171,8 +171,9 @@ def stub(
     """Play *answers* on loopback, in this process, while the block runs.
 
     Args:
-        answers: For each route its answers in order, or a single one; the last one is repeated for
-            ever. The first route is the one that the agent asks for, the others are its siblings.
+        answers: The answers of each route, in order, or a single answer; the last answer is
+            repeated for ever. The first route is the requested route, and the others are its
+            siblings.
         clock: The clock of `PlayedStub.middleware`; None: a `VirtualClock`.
         strict: Refuse what the real APIs refuse, in their own words.
 
