@@ -27,7 +27,7 @@ class Clock(Protocol):
 
 
 class BlockingClock(Clock, Protocol):
-    """A clock for `Sidestep.step_sync` as well."""
+    """A clock that also works for `Sidestep.step_sync`."""
 
     def wait(self, seconds: float) -> None:
         """Block this thread for *seconds*."""

@@ -49,7 +49,7 @@ class BaseStep:
         deadline: When the caller wants the step to end.
         following: What follows the attempt that failed; None: no attempt has failed.
         pin: Why the conversation may not move; None: it may.
-        is_one_call: The step runs in `run`, so that nothing of the host's yields in an attempt.
+        is_one_call: The step runs in `run`, so that no code of the agent yields in an attempt.
         has_begun: An attempt was asked for.
         is_over: The step has ended.
         waiter: How the step waits.
@@ -149,7 +149,7 @@ class BaseStep:
         """Return the next attempt, of *kind*.
 
         Args:
-            _loop: What asks; it must not be dropped meanwhile.
+            _loop: The loop that asks; this reference keeps it alive meanwhile.
 
         Raises:
             StopAsyncIteration: The step has ended.
@@ -172,7 +172,7 @@ class BaseStep:
             self.end(error)
             if not isinstance(error, StopAsyncIteration):
                 raise
-            # It would end the loop as an answer does.
+            # This exception would end the loop as an answer does.
             raise RuntimeError("a hook of the step raised StopAsyncIteration") from error
         return attempt
 
@@ -236,7 +236,7 @@ class BaseStep:
         raise deadline_error(self)
 
     async def _wait_for(self, retry: Retry) -> None:
-        """Sleep before *retry*, but not past the caller's deadline, and look again afterwards."""
+        """Sleep before *retry*, but not past the caller's deadline; then check whether to swap."""
         left = self.deadline.cap(retry.wait)
         if left > 0:
             await self.waiter.sleep(self.clock, left)
@@ -278,7 +278,7 @@ class BaseStep:
             self.reporter.raise_interrupt()
 
     def abandoned(self, attempt: BaseAttempt, exc: BaseException | None, *, is_late: bool) -> None:
-        """Record that the caller ended *attempt*, which says nothing about the route."""
+        """Record that the caller ended *attempt*; this is no failure of the route."""
         message = "past the caller's deadline" if is_late else "ended by the caller"
         attempt.failure = Failure(kind=FailureKind.CANCELLED, message=message, route=attempt.route)
         self.end_probe(attempt, "none")

@@ -138,7 +138,7 @@ def call_limit(deadline: Deadline, *, is_one_call: bool) -> CallLimit | None:
     Call it in ``__aenter__``, because it looks for the function that has the block.
 
     Args:
-        is_one_call: Nothing of the host's yields in the block.
+        is_one_call: No code of the agent yields in the block.
     """
     left = deadline.left()
     if left is None:

@@ -1,7 +1,7 @@
 """How a step waits: in an event loop, or by blocking its thread.
 
-Whatever a step awaits goes through its waiter. With `BLOCKING` no await suspends, so that `drive`
-runs the same step without an event loop.
+A step awaits everything through its waiter. With `BLOCKING` no await suspends, so that `drive` runs
+the same step without an event loop.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Waiter(Protocol):
         """Return what ends the block that begins now at *deadline*; see `call_limit`.
 
         Args:
-            is_one_call: Nothing of the host's yields in the block.
+            is_one_call: No code of the agent yields in the block.
         """
 
     async def value(self, hook: str, returned: object, wanted: str) -> object:
@@ -98,7 +98,7 @@ class BlockingWaiter:
         return nullcontext()
 
     def limit(self, deadline: Deadline, *, is_one_call: bool) -> CallLimit | None:
-        """Return what only looks at *deadline* once the attempt has ended."""
+        """Return a limit that only checks *deadline* when the attempt has ended."""
         return DeadlineCheck(deadline)
 
     async def value(self, hook: str, returned: object, wanted: str) -> object:
