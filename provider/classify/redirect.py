@@ -63,8 +63,7 @@ def leaves_host(url: str, location: str) -> bool:
 
 
 def unreadable_redirect(message: str) -> Failure | None:
-    """Return the failure for a redirect to an address that httpx cannot read; None: it is no such
-    *message*.
+    """Return the failure if *message* reports a redirect to no address; None: it does not.
 
     httpx reads the address although the redirect is not followed.
     """

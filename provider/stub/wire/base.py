@@ -65,8 +65,7 @@ class StubRequest:
 
     @property
     def thinks_openly(self) -> bool:
-        """True if an answer in Responses has its reasoning as text, as DeepSeek's has, and no
-        proof."""
+        """True if an answer in Responses has its reasoning as text, as DeepSeek's has."""
         return self.dialect == "openai-responses" and self.vendor == "deepseek"
 
     def id(self, prefix: str, *more: object) -> str:
