@@ -85,7 +85,7 @@ class ActivePlan:
         try:
             provider = self.all_providers().get(route.provider)
         except ConfigError:
-            return None  # it is reported where providers are used
+            return None  # the error is raised where providers are used
         return None if provider is None else provider.context_window
 
     def options_for(
@@ -137,7 +137,7 @@ class ActivePlan:
             return
         if len(self._looked_up) >= _MOST_OPTIONS:
             return
-        mine = object()  # of several threads, the first one logs
+        mine = object()  # if several threads come here, the first one logs
         is_first = self._looked_up.setdefault(requested, mine) is mine
         if is_first and (warning := misspelt_key(requested, siblings)) is not None:
             logger.warning("fallback configuration: %s", warning)

@@ -1,4 +1,4 @@
-"""The warning of a link of a chain that is outside the boundary of the chain's steps."""
+"""The warning of a link of a chain that leads outside the boundary of the chain's steps."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def outside_warning(
 
     Args:
         boundary: Where the steps must stay; None: anywhere.
-        who: What must stay there.
-        like: What declares *boundary*; empty: it is set for all steps.
-        name: What *entry* is called.
+        who: The step or chain that must stay there.
+        like: The place that declares *boundary*; empty: it is set for all steps.
+        name: The name of *entry* in the message.
         cure: What to do if the boundary of *entry* is unknown.
-        link: What a part of the chain is called.
+        link: The word for a part of the chain in the message.
     """
     if boundary is None or entry.boundary == boundary:
         return None
@@ -36,5 +36,5 @@ def outside_warning(
 
 
 def provider_cure(entry: ChainEntry) -> str:
-    """Return what to do if the boundary of *entry*, which only its provider has, is unknown."""
+    """Return what to do if the boundary of *entry* is unknown. Only its provider sets it."""
     return f"write the `boundary` of {entry.route.provider!r} in SIDESTEP_PROVIDERS"

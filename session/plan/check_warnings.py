@@ -124,7 +124,7 @@ def _course_warnings(
 def _link_warnings(
     courses: Mapping[str, RouteOptions], plan: Plan | None, providers: Mapping[str, Provider]
 ) -> Iterator[ConfigWarning]:
-    """Warn of names that a provider does not know, and of links that hold or can do less."""
+    """Warn of names that a provider does not know, and of links to less capable routes."""
     inherited = dict(_inherited_warnings(courses, plan))
     yield from inherited.values()
     if plan is not None:
@@ -135,7 +135,7 @@ def _link_warnings(
 def _inherited_warnings(
     courses: Mapping[str, RouteOptions], plan: Plan | None
 ) -> Iterator[tuple[Route | int, ConfigWarning]]:
-    """Warn of elements that take the step's model: it has none, or its name is another there.
+    """Warn of elements that take the model of a step, if that model is missing or named otherwise.
 
     Each warning comes with its route, or with a number if it is of no route.
     """

@@ -79,10 +79,10 @@ _NO_LIMITS = {
     "fallback_models_by_model": "name the routes in the hint, or in the numbered variables",
     "providers": "set SIDESTEP_PROVIDERS",
 }
-"""The keys of a map that are no limits, and what to do in place of setting them there."""
+"""The keys of a map that are no limits, each with what to do instead."""
 
 LIMITS = FallbackConfig.model_fields.keys() - {"warnings", *_NO_LIMITS}
-"""The keys of a map that every other source takes as well."""
+"""The keys of a map that every other form takes as well."""
 
 
 def parse_config(text: str | bytes) -> FallbackConfig:
@@ -139,7 +139,7 @@ def chain_config(limits: Mapping[str, Any], *, siblings: int) -> FallbackConfig:
     """Return *limits* for a plan with chains, and do not warn that the map is empty.
 
     Args:
-        siblings: Of the longest chain; a step makes at most as many swaps.
+        siblings: The siblings of the longest chain; a step makes at most as many swaps.
     """
     swaps = min(siblings, limits.get("max_fallback_attempts", siblings))
     settings = {**limits, "fallback_models_by_model": {}, "max_fallback_attempts": swaps}

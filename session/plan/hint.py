@@ -114,7 +114,7 @@ def hint_plan(
     Args:
         inherited: The model for elements that name none; None: such elements are malformed.
         providers: The providers of this process.
-        limits: Statuses in it move a step in place of every failure.
+        limits: If it has statuses, only these move a step; otherwise every failure does.
 
     Raises:
         ConfigError: A variable is not closed, or no element can be used.

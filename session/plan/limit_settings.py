@@ -1,4 +1,4 @@
-"""The limits of the sources that have none of their own: ``SIDESTEP_LIMITS``."""
+"""The limits of a hint and of numbered variables: ``SIDESTEP_LIMITS``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SetLimits:
     """The limits that a variable sets.
 
     Args:
-        settings: By their names in `FallbackConfig`; a key that is not set is left out.
+        settings: The values by their names in `FallbackConfig`; a key that is not set is left out.
     """
 
     settings: Mapping[str, Any]

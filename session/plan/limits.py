@@ -16,12 +16,13 @@ class Limits:
 
     Args:
         max_retries: Further attempts on one route after the first.
-        retries_beside_sibling: The same while a healthy sibling may be taken; None: as many.
+        retries_beside_sibling: The same while the step may move to a healthy sibling; None: as
+            many.
         max_swaps: Swaps to another route; 0 also means that no route is ever degraded.
         statuses: Effective HTTP statuses that swap a step.
         max_wait: Longest wait before a retry, in seconds.
-        max_step_wait: Where a healthy sibling may be taken, seconds that a step waits on one route
-            because the provider asks for more than the retry schedule.
+        max_step_wait: While the step may move to a healthy sibling, the most seconds in all that it
+            waits on one route because the provider asks for longer waits than the schedule has.
         swap_on: Kinds of failure that swap, whatever their status.
         never_swap_on: Kinds of failure that never swap, whatever their status.
         swap_on_any_failure: Every failure of a route swaps, even if its status is not listed.

@@ -1,4 +1,4 @@
-"""What `check` warns of in the links of a chain: what a step that moves would miss there."""
+"""The warnings of `check` about links of a chain: what a step would lack after a move."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def link_warnings(
     *,
     warned_of: Container[object] = (),
 ) -> Iterator[ConfigWarning]:
-    """Warn of links that hold or can do less than the first route of their chain.
+    """Warn of links to routes that are less capable than the first route of their chain.
 
     Args:
         chains: With the requested route first.
         providers: The providers of this process.
-        warned_of: Routes with a warning of their names already.
+        warned_of: Routes that already have a warning about their names.
     """
     found: dict[ConfigWarning, None] = {}
     for head, *links in chains:

@@ -116,7 +116,7 @@ def map_plan(config: FallbackConfig, environ: Mapping[str, str] = MappingProxyTy
 def _outside_warnings(
     config: FallbackConfig, providers: Mapping[str, Provider]
 ) -> Iterator[ConfigWarning]:
-    """Warn of siblings outside the boundary that the provider of a requested route declares."""
+    """Warn of siblings outside the boundary that the requested route's provider declares."""
     if not any(provider.boundary for provider in providers.values()):
         return
     siblings = config.fallback_models_by_model

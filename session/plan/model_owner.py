@@ -32,7 +32,7 @@ _OWNERS = {
         r"(?:open-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)"
     ),
 }
-"""How the names of the models begin that each owner makes. An owner serves its own models only."""
+"""The beginnings of the names of each owner's models. An owner serves only its own models."""
 
 _CLOSED = frozenset({"anthropic", "openai", "gemini", "xai"})
 """Owners that let no other company host their models."""
@@ -41,9 +41,9 @@ _HOSTS_OF_OPEN_MODELS = frozenset({"groq", "cerebras"})
 
 
 def owner_warning(route: Route, provider: Provider) -> ConfigWarning | None:
-    """Warn if *provider* does not know the model of *route* by this name; None: it may.
+    """Return a warning if *provider* does not know the model of *route* by this name; else None.
 
-    Nothing is known of a provider that is not at its usual address, such as a gateway.
+    There is no warning for a provider at an unusual address, such as a gateway.
     """
     vendor, name = _vendor_at_home(provider), plain_name(route.model)
     is_facade = vendor != "anthropic" and provider.wire == catalog()["anthropic"].wire
@@ -51,7 +51,7 @@ def owner_warning(route: Route, provider: Provider) -> ConfigWarning | None:
     if vendor is None or owner is None:
         return None
     if vendor == "openrouter" and not is_facade and "/" not in route.model:
-        message = f"{str(route)!r} has no maker before its model, which OpenRouter's names have"
+        message = f"{str(route)!r} has no maker before its model, as OpenRouter's names have"
         return ConfigWarning("C026", message, 'write it as "openrouter/maker/model"')
     if vendor in _OWNERS and vendor == owner and "/" in route.model:
         message = f"{str(route)!r} has the name that an aggregator gives a model"
@@ -60,7 +60,7 @@ def owner_warning(route: Route, provider: Provider) -> ConfigWarning | None:
     takes = is_facade and owner == "anthropic"
     is_foreign = vendor in _OWNERS and vendor != owner and not takes
     if is_foreign or (vendor in _HOSTS_OF_OPEN_MODELS and owner in _CLOSED):
-        message = f"{str(route)!r} names a model of {owner!r}, which {route.provider!r} has not"
+        message = f"{str(route)!r} names a model of {owner!r}, which {route.provider!r} does not offer"
         return ConfigWarning("C026", message, _fix(route, vendor, owner))
     return None
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .config_warning import ConfigWarning
 
 IN_RULES = "[limits]"
-"""Where rules have their limits, in snake_case; the other sources have them in camelCase."""
+"""The place of the limits in rules, in snake_case; other forms have them in camelCase."""
 
 HINT = "hint"
 """The name of the hint's chain; a step may also ask for the chain by its first route."""
@@ -53,7 +53,7 @@ class RouteOptions:
 
 
 class _Verdicts(TypedDict, total=False):
-    """What is found out about the routes of a step, as in `RouteOptions`."""
+    """The facts about the routes of a step, as in `RouteOptions`."""
 
     unfit: Mapping[Route, str]
     too_long: frozenset[Route]
@@ -80,7 +80,7 @@ class Plan:
         swap_on: Kinds of failure that swap, whatever their status.
         never_swap_on: Kinds of failure that never swap, whatever their status.
         swap_on_any_failure: Every failure of a route swaps.
-        limits_in: Where the limits are set, for messages; empty: in the map itself.
+        limits_in: The place where the limits are set, for messages; empty: the map itself.
     """
 
     source: str
@@ -211,7 +211,7 @@ class Plan:
         return tuple(replace(needs, boundary=each) for each in set_) or (needs,)
 
     def _judge(self, chain: Sequence[ChainEntry], demands: Sequence[Needs]) -> _Verdicts:
-        """Return which routes cannot take the step; *demands* differ only in the boundary."""
+        """Return the routes that cannot take the step; *demands* differ only in the boundary."""
         needs = demands[0]
         never_fit = {
             each.route: why for each in chain if (why := self._why_never_fit(each, demands))

@@ -8,7 +8,7 @@ from random import Random
 
 DEFAULT_RETRIES = 5
 DEFAULT_RETRIES_BESIDE_SIBLING = 2
-"""While a healthy sibling may be taken, because nobody wants to wait a minute beside one."""
+"""The retries while the step may move to a healthy sibling, because five retries take a minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +16,8 @@ class RetryPolicy:
     """The retry schedule of one route.
 
     Args:
-        retries: Further attempts after the first; None: 5, and 2 while a healthy sibling may be
-            taken. A configuration's ``maxUpstreamRetryAttempts`` replaces it.
+        retries: Further attempts after the first; None: 5, and 2 while the step may move to a
+            healthy sibling. A configuration's ``maxUpstreamRetryAttempts`` replaces it.
         first_wait: Seconds before the first retry.
         max_backoff: Cap on a computed wait, in seconds, before jitter.
         jitter: Random share that is added to a wait; 0.25 adds up to a quarter.

@@ -23,7 +23,7 @@ CONFIG_VARIABLES = frozenset({VARIABLE, COORDINATOR_VARIABLE})
 RULES_VARIABLE = "SIDESTEP_ROUTING_RULES"
 HINT_VARIABLE = "SIDESTEP_HINT"
 LIMITS_VARIABLE = "SIDESTEP_LIMITS"
-"""The limits of a hint and of numbered variables; the other sources hold their own."""
+"""The limits of a hint and of numbered variables; the other forms hold their own."""
 NUMBERED = "MODEL_BASE_URL"
 """The first of the numbered variables."""
 
@@ -58,7 +58,7 @@ class Source:
         return redact_shapes(f"{self.variable} ({self.path})") if self.path else self.variable
 
     def takes_limits(self) -> bool:
-        """True if its limits are in ``SIDESTEP_LIMITS``."""
+        """True if the limits of this form are in ``SIDESTEP_LIMITS``."""
         return LIMITS_VARIABLE in self._json_variables
 
     def read(self) -> str | bytes:
@@ -93,7 +93,7 @@ class Source:
         return tuple(path for path in paths if path is not None)
 
     def dependencies(self, content: str | bytes, environ: Mapping[str, str]) -> tuple[object, ...]:
-        """Return what the variables that *content* depends on hold, or their files."""
+        """Return the values of the variables that *content* depends on, or of their files."""
         return tuple(
             _read(environ[name])
             if name in self._json_variables and name in environ

@@ -39,7 +39,7 @@ class PlanWatcher:
     error, and the last good configuration stays in force. An empty or unset variable ends it.
 
     Attributes:
-        lock: Held by whoever calls `has_changed` in a thread. A forked child gets a new one.
+        lock: Held by the thread that calls `has_changed`. A forked child gets a new lock.
         is_read: The environment has been read at least once.
     """
 
@@ -84,7 +84,7 @@ class PlanWatcher:
         is_changed = self._read_again()
         self.is_read = True
         if isinstance(environment, str) and not self._files:
-            self._text = environment  # last, because a thread without the lock may look at it
+            self._text = environment  # last, because a thread without the lock may read it
         return is_changed
 
     def _fingerprint(self) -> object:
@@ -163,7 +163,7 @@ class PlanWatcher:
 
 
 def log_warnings(plan: Plan) -> None:
-    """Log what in *plan* does not do what its author meant."""
+    """Log the warnings of *plan*."""
     for warning in plan.warnings:
         logger.warning("fallback configuration: %s", warning)
 
