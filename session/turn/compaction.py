@@ -39,7 +39,7 @@ class Summary:
     stay lose their reasoning, because its signatures do not hold without the older steps.
 
     Args:
-        keep: How many of the last steps stay; fewer, if so many do not have the room.
+        keep: How many of the last steps stay; fewer if so many do not fit.
         route: The route that summarises; None: the route of the session.
     """
 
@@ -57,9 +57,9 @@ class Summary:
         return True
 
     def _split(self, session: Session) -> _Split | None:
-        """Return which steps to summarise, so that the rest has room; None: there are none.
+        """Return which steps to summarise, so that the rest fits; None: there are none.
 
-        If nothing has room, that is the most steps.
+        If no choice fits, return as many steps as possible.
         """
         messages = [message for message in session.transcript.messages if message.parts]
         found = None
@@ -110,7 +110,7 @@ class _Split:
 
 
 def _has_room(session: Session, messages: list[Message]) -> bool:
-    """True if *messages* and a summary have the room that *session* has, as far as is known."""
+    """True if *messages* and a summary fit into `session.room`, or if the room is unknown."""
     if session.room is None:
         return True
     needs = Needs.of(replace(session.conversation, messages=messages))

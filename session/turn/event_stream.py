@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class EventStream:
     """Runs a turn in a task of its own, and gives its events; see `Session.stream`.
 
-    The task belongs to no scope of the reader's, because a generator of the reader's around the
-    stream may be left, and then closed by any task. For the same reason this is no generator, which
-    the event loop would close by itself.
+    The task is in no cancel scope of the reader, because the reader may leave a generator around
+    the stream, and any task may close it later. For the same reason this class is no generator,
+    which the event loop would close by itself.
 
     Args:
         take: Runs the turn, and calls its argument with every event.
@@ -35,7 +35,7 @@ class EventStream:
     async def __aenter__(self) -> AsyncIterator[Event]:
         if self._turn is not None:
             raise RuntimeError("a stream is entered once: call `session.stream` again")
-        # Never waits for the reader, who may be slow, because the provider's deadlines go on.
+        # This never waits for a slow reader, because the provider's deadlines go on.
         self._send, self._events = anyio.create_memory_object_stream[Event](float("inf"))
         self._turn = BackgroundTask(self._run)
         return self._events

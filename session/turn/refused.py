@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 _REFUSALS = frozenset({FailureKind.HISTORY_REJECTED, FailureKind.BAD_REQUEST})
 _CURES = 20
-"""How often one step may be changed as refusals ask; each names one picture, or one parameter."""
+"""The most changes of one step that refusals ask for; each names one picture or parameter."""
 _COMPACTIONS = 4
-"""How often one step may shorten the conversation, because an estimate may be wrong."""
+"""How often one step may shorten the conversation, because an estimate may be too low."""
 
 
 def calls_for_compaction(error: Exception) -> bool:
@@ -47,14 +47,14 @@ def calls_for_compaction(error: Exception) -> bool:
 
 
 class Remedies:
-    """What is tried after a refusal, so that a stored conversation is never stuck.
+    """What a session tries after a refusal, so that a stored conversation is never stuck.
 
-    First the change that the refusal names, then a shorter conversation, and at last the
-    conversation as plain text, without calls, pictures and reasoning. What a content filter refused
-    in an earlier turn is left out.
+    It tries the change that the refusal names, then a shorter conversation, and at last the
+    conversation as plain text, without calls, pictures and reasoning. It leaves out the messages
+    that a content filter refused in an earlier turn.
 
     Attributes:
-        messages_before: The length of the conversation before it was shortened; None: it was not.
+        messages_before: The number of messages before the last shortening; None: there was none.
     """
 
     def __init__(self, state: SessionState) -> None:
@@ -87,10 +87,11 @@ class Remedies:
         return self._plain_text(error, failure, step)
 
     def _without_filtered(self, failure: Failure, step: MeteredStep) -> str | None:
-        """Leave out what was new when a filter refused an earlier turn, once.
+        """Leave out, once, the messages that were new when a filter refused an earlier turn.
 
-        The first such failure ends its turn, because no other route would do better. From then on
-        the conversation holds what was refused, so that every later turn would end likewise.
+        The first such failure ends its turn, because no other route would do better. The
+        conversation still holds the refused messages, so that every later turn would end in the
+        same way.
         """
         names = filtered_messages(self._state.transcript.messages)
         if failure.route is None or not names:
@@ -130,7 +131,7 @@ class Remedies:
         return step.send_plain_text(failure)
 
     def _take_back(self) -> bool:
-        """Forget the last resort, because it failed as well; False: it was not tried."""
+        """Undo the plain text, because it failed as well; False: it was not tried."""
         if self._before is None:
             return False
         route, cures = self._before
@@ -142,7 +143,7 @@ class Remedies:
 def filtered_messages(messages: Sequence[Message]) -> list[str]:
     """Return the names of the messages that were new when a content filter refused a request.
 
-    The last message is of the step that failed now.
+    The last message belongs to the step that failed now.
     """
     new: list[str] = []
     found: list[str] = []
@@ -154,16 +155,16 @@ def filtered_messages(messages: Sequence[Message]) -> list[str]:
         elif message.attempts and message.attempts[-1].kind == FailureKind.CONTENT_FILTER:
             found += new
             new = []
-    # What the user says once more was not refused before.
+    # A prompt that the user repeats is new again.
     return [name for name in dict.fromkeys(found) if name not in new]
 
 
 async def _shorten(
     state: SessionState, compact: Callable[[], Awaitable[bool]], error: Exception
 ) -> bool:
-    """Shorten the conversation until it has room where *error* had none; False: it cannot be.
+    """Shorten the conversation until it fits after *error*; False: it cannot be shortened.
 
-    If it still is too long when nothing more can be left out, the next step says so.
+    If it is still too long when no more can be left out, the next step raises the error.
     """
     size = state.tokens
     state.room = room = _room_after(error, size)
@@ -180,10 +181,10 @@ async def _shorten(
 
 
 def _room_after(error: Exception, sent: int) -> int | None:
-    """Return how many tokens the conversation may have after *error*; None: length is no matter.
+    """Return how many tokens the conversation may have after *error*; None: length is no problem.
 
-    That is what the next route holds, or half of what was sent, if that is unknown, or if what was
-    sent should have fitted: then it has more tokens than estimated.
+    That is the window of the next route. If the window is unknown, or the step should have fitted
+    into it, that is half of the tokens that were sent.
 
     Args:
         sent: The estimated tokens of the step that failed.
@@ -201,7 +202,7 @@ def _failures(error: Exception) -> list[Failure]:
 
 
 def _may_be_of_history(failure: Failure) -> bool:
-    """True if a route refused the request, which may be because of what the history holds."""
+    """True if a route refused the request; the content of the history may be the reason."""
     kinds = _REFUSALS | {FailureKind.REQUEST_TOO_LARGE}
     return failure.kind in kinds and not failure.lacks_capacity
 

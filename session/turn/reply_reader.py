@@ -162,7 +162,7 @@ class ReplyReader:
             tasks.start_soon(self._run, index)
 
     async def _store_call(self, parts: Sequence[Part], route: Route) -> int:
-        """Store *parts*, which end with a call, behind those so far; return the call's index."""
+        """Store *parts*, which end with a call, after the parts so far; return the call's index."""
 
         def longer(stored: Message) -> Message:
             return replace(stored, parts=[*stored.parts, *parts], route=route)
@@ -187,7 +187,7 @@ class ReplyReader:
             self._failures.append(error)
 
     def _with_result(self, part: Part, stored: Message) -> Part:
-        """Return *part*, or what became of it, if it is a call that was started.
+        """Return *part*, or its present state if it is a call that was started.
 
         Calls are compared whole, because some providers give several calls the same id.
         """

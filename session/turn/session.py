@@ -37,7 +37,7 @@ Compact = Callable[["Session"], Awaitable[bool]]
 MAX_STEPS = 1_000
 """Default for the steps of one turn, because an agent must not call tools for ever."""
 MAX_WRONG_ANSWERS = 5
-"""Default for the answers in a row of nothing but wrong calls, because each of them is paid."""
+"""The default for answers in a row that hold only wrong calls; each such answer costs money."""
 
 
 class Session:
@@ -58,14 +58,15 @@ class Session:
         max_output_tokens: Longest answer of one step, in tokens; None: the provider decides.
         reasoning: How much the model should think; None: the model decides.
         max_steps: Steps that one turn may take.
-        max_wrong_answers: Answers in a row that may hold nothing but calls that cannot be run: of
-            no tool, or with arguments that do not fit. After so many the turn ends.
+        max_wrong_answers: How many answers in a row may hold only calls that cannot be run: of no
+            tool, or with arguments that do not fit. Then the turn ends.
         eager: Start a tool as soon as its call is complete, while the answer still streams. If the
             stream then fails, the step is not retried: the results stay, and a new step
             continues from them.
         compact: Called to shorten the conversation if it is too long for the model, or if every
-            route refuses what it holds, again until it has `room`; returns whether it did
-            something. None: the turn ends with the error. See `Summary`.
+            route refuses its content. Called again until the conversation fits into `room`, or
+            until it returns False: it did nothing. None: the turn ends with the error. See
+            `Summary`.
         budget: What each turn may spend; None: no limit.
         session_budget: What all turns and side calls may spend, with earlier runs if the
             store lists their attempts; None: no limit.
@@ -158,7 +159,7 @@ class Session:
 
     @property
     def room(self) -> int | None:
-        """While `compact` runs: estimated tokens that a request and its answer may have.
+        """While `compact` runs: how many estimated tokens a request and its answer may have.
 
         None: unknown, or the length is not why the conversation has to be shortened.
         """

@@ -25,9 +25,9 @@ class SessionState:
     """The parts and the settings of a session; see `Session`.
 
     Args:
-        asked: A route or the name of a chain, which its steps ask for.
+        asked: The route, or the name of a chain, that the steps ask for.
         route: The requested route of *asked*.
-        room: Tokens that the conversation may have, while `compact` runs; None: unknown.
+        room: While `compact` runs, how many tokens the conversation may have; None: unknown.
         compact: Shortens the conversation; True if it did. None: it is never shortened.
         prompts: The prompts of turns that failed before these were stored.
         steering: What the user said since the last step, for the next step.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...provider.failure import Failure
 
 _UNSPEAKABLE = frozenset({Change.LEAVE_OUT_IMAGES, Change.LEAVE_OUT_FILTERED, Change.PLAIN_TEXT})
-"""Changes with a detail that says nothing to a reader."""
+"""The changes with a detail that no reader understands."""
 
 Cures = dict[Route, tuple[Cure, ...]]
 
@@ -60,7 +60,7 @@ class StepRequests:
         return self._last
 
     def send(self, rendering: RenderedRequest) -> Reply:
-        """Send what `render` returned, in a task that `run_in_child_task` shelters."""
+        """Send the request that `render` returned, in a task that `run_in_child_task` shelters."""
         return self._client.send(rendering, is_sheltered=True)
 
     async def count(self, route: Route) -> int | None:
@@ -92,7 +92,7 @@ class StepRequests:
         return self._change(route, cure, refused, must_be_smaller=is_too_large)
 
     def leave_out(self, failure: Failure, names: Sequence[str]) -> str | None:
-        """Leave out what the messages with these *names* hold; see `message_digest`."""
+        """Leave out the content of the messages with these *names*; see `message_digest`."""
         route, refused = failure.route, self._last
         if route is None or refused is None or refused.route != route:
             return None

@@ -44,7 +44,7 @@ class Transcript:
         self._keys: list[int] = []
         self._is_loaded = False
         self._holds_calls = False
-        self._replaced_tools: tuple[str, ...] = ()  # names of those that ran since the user spoke
+        self._replaced_tools: tuple[str, ...] = ()  # names of tools, since the prompt
         self._replaced_answers: dict[Route | None, Route | None] = {}  # by the requested route
         self._unstored: dict[int, dict[int, ToolCall]] = {}  # results by message and part
         self._writing = anyio.Lock(fast_acquire=True)
@@ -70,7 +70,7 @@ class Transcript:
         """Check that the store can be read.
 
         Raises:
-            StoreError: It cannot.
+            StoreError: The store cannot be read.
         """
         with _explained():
             await self.store.check()
@@ -242,7 +242,7 @@ class Transcript:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Make a `StoreError` of what an agent's own store raises."""
+    """Turn any exception of an agent's own store into a `StoreError`."""
     try:
         yield
     except StoreError:
@@ -258,7 +258,7 @@ def _closed(call: ToolCall, output: str | None) -> ToolCall:
 
 
 def is_answer(message: Message) -> bool:
-    """True if a route answered with *message*, also with nothing; False: its step failed.
+    """True if *message* is the answer of a route, even an empty one; False: its step failed.
 
     An answer that broke off after a tool had run counts, because it put its calls there.
     """

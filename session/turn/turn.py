@@ -106,7 +106,7 @@ class Turn:
         await self._append_all(state.prompts)
 
     async def _append_all(self, texts: list[str]) -> bool:
-        """Append what the user said, and empty *texts*; False: it was empty."""
+        """Append the user's *texts* as one message, and empty the list; False: it was empty."""
         has_texts = bool(texts)
         while texts:
             await self._state.transcript.append(Message("user", [Text(texts[0])]))
@@ -229,7 +229,7 @@ class Turn:
         """Store what a failed step leaves; return it if its answer broke off after a tool ran.
 
         Raises:
-            StoreError: So it did, and the store cannot be written.
+            StoreError: The answer broke off in this way, and the store cannot be written.
         """
         try:
             with anyio.CancelScope(shield=True):

@@ -1,4 +1,4 @@
-"""End a turn in which the model writes nothing but calls that cannot be run."""
+"""End a turn in which the model writes only calls that cannot be run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class WrongAnswers:
-    """Count the answers in a row whose calls could not be run, not one of them.
+    """Count the answers in a row that hold only calls that could not be run.
 
-    Such a call names no tool, or its arguments do not fit or are too long. The model is shown why,
-    so it may do better; but some never do.
+    Such a call names no tool, or its arguments do not fit or are too long. The model sees the
+    reason, so its next answer may be right.
 
     Args:
-        most: How many of them end the turn.
+        most: After how many such answers the turn ends.
     """
 
     def __init__(self, most: int) -> None:
@@ -33,7 +33,7 @@ class WrongAnswers:
             has_run: At least one of its calls was run.
 
         Raises:
-            BudgetExceeded: It is one too many.
+            BudgetExceeded: Too many answers in a row were wrong, *message* the last of them.
         """
         self._count = self._count + 1 if message.has_calls and not has_run else 0
         if self._count < self._most:
