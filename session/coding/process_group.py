@@ -1,4 +1,4 @@
-"""A process that is ended with all that it started, also if our own process is killed."""
+"""A process that ends with all that it started, also if our own process is killed."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ for _ in 1 2 3; do
     done
 done; }
 """
-"""Do as `_kill` when nobody can write to stdin any more, because our process has gone."""
+"""The program of the guard. It does what `_kill` does once stdin is closed, because our process has
+ended."""
 _LEADER = 'read -r _ && exec "$@"'
-"""Become the command once the guard knows the group; never, if our process has gone before."""
+"""Become the command once the guard knows the group; end if our process has ended before."""
 
 
 @asynccontextmanager
@@ -76,7 +77,7 @@ async def process_group(
 
 
 async def _start(process: Process, guarded: IO[bytes]) -> None:
-    """Let *process* go on as the command; if somebody else has killed it, nothing goes on."""
+    """Let *process* become the command, unless another program has killed it."""
     assert process.stdin is not None  # noqa: S101
     with suppress(BrokenPipeError, anyio.BrokenResourceError):
         guarded.write(b"%d\n" % process.pid)
@@ -85,7 +86,7 @@ async def _start(process: Process, guarded: IO[bytes]) -> None:
 
 @contextmanager
 def _guard() -> Iterator[IO[bytes]]:
-    """Yield what takes the number of a group that must not outlive our process."""
+    """Start a guard, and yield its stdin, which takes the number of the group to kill."""
     with subprocess.Popen(  # noqa: S603 - the script above
         ["/bin/sh", "-c", _GUARD],
         stdin=subprocess.PIPE,
@@ -105,7 +106,7 @@ def _guard() -> Iterator[IO[bytes]]:
 def _kill(group: int) -> None:
     """Kill a group, and on Linux also the groups that its members have made, as ``timeout`` does.
 
-    They are all in one session, because the group began with it.
+    All these groups are in one session of the operating system, which the first group began.
     """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
@@ -126,5 +127,5 @@ def _processes() -> Iterator[int]:
 def _session(process: int) -> int | None:
     try:
         return os.getsid(process)
-    except OSError:  # it has ended meanwhile
+    except OSError:  # the process has ended meanwhile
         return None

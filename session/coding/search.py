@@ -136,7 +136,7 @@ class SearchTools:
         yield batch
 
     def _texts(self, top: Path, globs: tuple[str, ...], found: _Found) -> Iterator[bytes]:
-        """Yield a text for each file, and nothing for whatever else is looked at."""
+        """Yield a text for each file, and an empty text for every other entry."""
         if not top.is_dir():
             yield self._text(top, found)
             return
@@ -225,7 +225,7 @@ def _globs(glob: str | None) -> tuple[str, ...]:
 
 
 def _bounded(glob: str) -> str:
-    """Return *glob* if it is short, because a long one takes long to read and to compare."""
+    """Return *glob* if it is short, because a long glob takes long to read and to compare."""
     if len(glob) > LONGEST_GLOB:
         raise ValueError(
             f"`glob` may have at most {LONGEST_GLOB:,} characters, got {len(glob):,}: make it "

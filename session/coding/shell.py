@@ -138,7 +138,7 @@ class _Output:
 def _pipe() -> Iterator[tuple[int, IO[bytes]]]:
     """Open a pipe, as its reader and its writer.
 
-    A pipe of asyncio's would keep us waiting for every process that holds its other end.
+    With a pipe of asyncio we would wait for every process that holds its other end.
     """
     reader, writer = os.pipe()
     os.set_blocking(reader, False)

@@ -126,7 +126,7 @@ UNSET = {
     "while a sibling is healthy",
     "maxWaitSeconds": f"unset: {RetryPolicy().max_wait:g}",
 }
-"""What holds for a setting that is missing, if the agent has no policy of its own."""
+"""The values of missing settings, if the agent has no policy of its own."""
 
 
 def _cell(name: str, value: object) -> str:

@@ -50,7 +50,7 @@ class _Commands(click.Group):
         """Return the command that *args* begin with, and the rest of them.
 
         Raises:
-            click.UsageError: There is none; the error names one that may be meant.
+            click.UsageError: There is no such command; the error names a similar one.
         """
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
@@ -59,7 +59,7 @@ class _Commands(click.Group):
 
 
 def _meant(name: str, commands: list[str]) -> str:
-    """Return what may be meant by *name*: a drill, or one of *commands*; empty for neither."""
+    """Return a hint at what *name* may mean, a drill or one of *commands*; empty: neither."""
     from ..drill.drill import list_drills
 
     if name in {drill.name for drill in list_drills()}:

@@ -23,9 +23,9 @@ def run(main: Callable[[], Awaitable[T]]) -> T:
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed; *main* was cancelled, and has cleaned up. A second
-            Ctrl-C does not wait for that.
-        SystemExit: The process was asked to end (SIGTERM, or SIGHUP unless it is ignored, as by
-            ``nohup``); the same, with another exit status.
+            Ctrl-C does not wait for the clean-up.
+        SystemExit: The process received SIGTERM, or SIGHUP unless it ignores SIGHUP, as under
+            ``nohup``. *main* was cancelled as above.
     """
     if sys.platform == "win32":
         return anyio.run(main)
