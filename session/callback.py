@@ -1,4 +1,4 @@
-"""Callbacks of the agent: what they raised or returned, without keys."""
+"""The exceptions and wrong values of the agent's callbacks, without keys."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def wrong_value(hook: str, value: object, wanted: str, *, is_async: bool = False
     Args:
         value: What it returned; a coroutine is closed, because nobody will await it.
         wanted: What it should have returned.
-        is_async: It should have been asynchronous.
+        is_async: True: *hook* must be asynchronous.
     """
     write = f"return {wanted}"
     if is_async:

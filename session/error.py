@@ -116,12 +116,12 @@ class FallbackExhausted(StepFailed):
 class ContextOverflow(StepFailed):
     """The conversation is too long for the model: shorten it, then take the step again.
 
-    A route said so, or a route was passed over because of its window and no other answered. The
-    cause is the exception of the last attempt.
+    A route refused it for its length, or a route was passed over because of its window and no other
+    route answered. The cause is the exception of the last attempt.
 
     Args:
-        window: Tokens that the route holds on which the next step will start, request and answer
-            together; None: unknown.
+        window: The window of the route on which the next step will start, in tokens of request and
+            answer together; None: unknown.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class ContextOverflow(StepFailed):
 class BudgetExceeded(StepFailed):
     """A budget leaves no further attempt, or the turn has taken `max_steps` steps.
 
-    Or `max_wrong_answers` answers in a row held nothing but calls that cannot be run.
+    Or `max_wrong_answers` answers in a row held only calls that cannot be run.
 
     Raised between attempts, or when ``seconds`` run out (this cancels the running call). No route
     is degraded and no other route is tried.
@@ -163,7 +163,8 @@ class FallbackUnsafe(StepFailed):
 class StreamInterrupted(StepFailed):
     """An attempt failed after its output was shown, which cannot be taken back.
 
-    So it is if ``onPartial`` is ``interrupt``, or the agent said so in `Attempt.emitted`.
+    Output cannot be taken back if ``onPartial`` is ``interrupt``, or if the agent passed
+    ``can_retract=False`` to `Attempt.emitted`.
 
     Args:
         emitted: The output that was shown: the last argument of `Attempt.emitted`. If it cannot

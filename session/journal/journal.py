@@ -141,10 +141,10 @@ class Journal:
                 self._write_waiting()
 
     def _write_waiting(self) -> None:
-        """Write what waits, in order.
+        """Write the lines that wait, in order.
 
-        An event that comes up meanwhile in this thread waits as well: the collector may end a step
-        at any moment.
+        An event that happens meanwhile in this thread waits as well, because the garbage collector
+        may end a step at any moment.
         """
         self._is_writing = True
         try:
@@ -199,7 +199,7 @@ class Journal:
 
 
 _JOURNALS: weakref.WeakSet[Journal] = weakref.WeakSet()
-"""Every journal of this process, for a child that is forked; it begins a part of its own."""
+"""Every journal of this process. A forked child uses it to begin parts of its own."""
 
 
 def _after_fork() -> None:

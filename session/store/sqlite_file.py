@@ -152,7 +152,7 @@ class SessionFile:
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
-        """Explain errors; undo first what a failed disk let nobody undo."""
+        """Explain errors; first undo a change that could not be undone when the disk failed."""
         with self._explained():
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
