@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
 from .base_attempt import BaseAttempt
 
 
@@ -15,5 +17,11 @@ class Attempt(BaseAttempt):
 
     __slots__ = ()
 
-    __aenter__ = BaseAttempt._enter  # no wrapper, because every step would pay for it
-    __aexit__ = BaseAttempt._exit
+    __aexit__ = BaseAttempt._exit  # no wrapper, because every step would pay for it
+
+    if TYPE_CHECKING:  # pyright takes the alias for one that returns the base
+
+        async def __aenter__(self) -> Self: ...
+
+    else:
+        __aenter__ = BaseAttempt._enter

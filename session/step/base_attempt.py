@@ -41,9 +41,11 @@ class AttemptOwner(Protocol):
 
     async def failed(self, attempt: BaseAttempt, exc: Exception) -> bool:
         """Record that *attempt* raised *exc*; True if another attempt follows."""
+        ...
 
     def deadline_error(self, exc: BaseException | None = None) -> TimeoutError:
         """Return the error that ends the step at its deadline."""
+        ...
 
 
 class BaseAttempt:

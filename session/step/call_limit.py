@@ -37,6 +37,7 @@ class CallLimit(Protocol):
 
     def end(self, exc: BaseException | None) -> bool:
         """Stop, because the block has ended with *exc*; return whether the deadline ended it."""
+        ...
 
 
 class ScopeLimit:

@@ -41,8 +41,10 @@ class Engine(Protocol):
     @property
     def active(self) -> ActivePlan:
         """The configuration that is in force, as one snapshot."""
+        ...
 
     def failure_of(
         self, exc: Exception, route: Route, providers: Mapping[str, Provider]
     ) -> Failure:
         """Return the failure behind *exc*, which an attempt on *route* raised."""
+        ...

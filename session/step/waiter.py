@@ -37,6 +37,7 @@ class Waiter(Protocol):
 
     def scope(self, seconds: float | None) -> AbstractContextManager[object]:
         """Return a block that ends after *seconds* where that is possible; None: never."""
+        ...
 
     def limit(self, deadline: Deadline, *, is_one_call: bool) -> CallLimit | None:
         """Return what ends the block that begins now at *deadline*; see `call_limit`.
