@@ -1,8 +1,10 @@
 """The longest answer that a model can write, read from a refusal in the words of any server.
 
-Source: refusals of Volcengine (langgenius/dify#14376, MoonshotAI/kimi-cli#1124), Vertex, DashScope,
-Bedrock (RooCodeInc/Roo-Code#248) and Cloudflare (anomalyco/models.dev pull 4422), read on
-2026-11-30.
+Source: refusals of Volcengine (langgenius/dify#14376, MoonshotAI/kimi-cli#1124), Vertex
+(BerriAI/litellm pull 10548), DashScope (open-webui/open-webui#10507), DeepSeek (we0-dev/we0#56),
+Baidu (QuantumNous/new-api#737), Bedrock (RooCodeInc/Roo-Code#248, charmbracelet/crush#946) and
+Cloudflare (anomalyco/models.dev pull 4422), read on 2026-11-30. z.ai's form is known from
+public programs alone; the words of other servers are guessed from these.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ _INPUT = re.compile(
 _LIMIT = re.compile(
     r"exceed|greater|larger|higher|less than|lower than|at most|must be|should be|cannot be"
     r"|can't be|range|between|up to|max\w* (?:is|of|value|allowed)|<=|≤|too (?:large|big|high|many)"
-    r"|取值范围|最大|不能超过|超过",
+    r"|范围|最大|不能超过|超过",
     re.IGNORECASE,
 )
 _LOWER = re.compile(

@@ -1,7 +1,10 @@
 """A model's name that belongs to another provider than the one that a route asks.
 
-Source: the lists of models of each provider, and of openrouter.ai and console.groq.com, read on
-2026-11-30.
+Source: docs.mistral.ai/getting-started/models, mastra.ai/models/providers/mistral (Mistral's labs),
+console.groq.com/docs/models, platform.minimaxi.com/docs/guides/text-generation,
+api-docs.deepseek.com/guides/anthropic_api (it takes a Claude's name and no other maker's) and
+openrouter.ai/anthropic/claude-2.0/overview, read on 2026-11-30. No list of the other owners' models
+was read: their names' beginnings are known from the names that people use.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ _OWNERS = {
     "deepseek": re.compile(r"deepseek"),
     "minimax": re.compile(r"minimax"),
     "mistral": re.compile(
-        r"(?:open-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)"
+        r"(?:open-|labs-)?(?:mistral|mixtral|ministral|magistral|devstral|codestral|pixtral|voxtral)"
     ),
 }
 """The beginnings of the names of each owner's models. An owner serves only its own models."""
