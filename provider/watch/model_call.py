@@ -22,6 +22,11 @@ _PATHS: Mapping[str, Wire] = {
     ":streamGenerateContent": "gemini",
 }
 """The end of the path of a model call; a vendor or a gateway may put anything before it."""
+_OTHER_PATHS = (
+    *("/embeddings", "/moderations", "/rerank", "/speech", "/batches", "/compact"),
+    *("/count_tokens", "/input_tokens", ":countTokens", ":embedContent"),
+)
+"""The end of the path of other requests that name a model and have an input."""
 _STREAMING_PATH = ":streamGenerateContent"
 _STREAM = b'"stream"'
 _TRUE = re.compile(rb"\s*:\s*true")
@@ -37,7 +42,7 @@ _INPUTS: Mapping[Wire, bytes] = {
     "openai-responses": b'"input"',
     "gemini": b'"contents"',
 }
-"""The field with the conversation; it shows that a request with an unknown path is a call."""
+"""The field with the conversation, beside the model."""
 
 
 _Key = tuple[bytes, int | None, bytes]
@@ -84,8 +89,9 @@ class ModelCall:
     """A request that looks like a model call.
 
     Args:
-        is_certain: The body names a model; otherwise only the answer can show what it is.
-        asks_stream: It asks for an answer that is streamed.
+        is_certain: The body has a model and a conversation; otherwise only the answer can show what
+            it is.
+        asks_stream: It seems to ask for an answer that is streamed: see `is_for_stream`.
         sent_at: When it was sent, in monotonic seconds.
         read_timeout: The seconds that its client waits for a block; None: without a limit.
     """
@@ -108,6 +114,19 @@ class ModelCall:
         return first if self.asks_stream else _AT_ONCE * first
 
     @property
+    def is_for_stream(self) -> bool:
+        """True if it asks for a stream, and not only a call of a tool in its history."""
+        return self.provider.wire == "gemini" or self._body.get("stream") is True
+
+    @property
+    def _body(self) -> Mapping[str, Any]:
+        """The body, read for a rare question only."""
+        try:
+            return mapping(read_json(self.content))
+        except ValueError:
+            return {}
+
+    @property
     def key(self) -> tuple[str, int]:
         """Return a value that is the same for a repetition of this request."""
         return self.url, hash(self.content)
@@ -119,10 +138,7 @@ class ModelCall:
         The model may write nothing after results of tools, or if the request names words that end
         the answer.
         """
-        try:
-            body = mapping(read_json(self.content))
-        except ValueError:
-            return False
+        body = self._body
         settings = mapping(body.get("generationConfig"))
         if any(map(body.get, _STOPS)) or settings.get("stopSequences"):
             return True
@@ -146,12 +162,14 @@ class _Address:
     """The address of requests.
 
     Args:
+        may_be_call: Model calls can go there.
         is_known: Its path is that of model calls.
         streams: It always answers with a stream.
     """
 
     url: str
     provider: Provider
+    may_be_call: bool
     is_known: bool
     streams: bool
 
@@ -182,16 +200,18 @@ class CallFinder:
         url = request.url
         key = url.raw_host, url.port, url.raw_path
         address = self._addresses.get(key) or self._address(key, str(url), url.path)
+        if not address.may_be_call:
+            return None
         wire = address.provider.wire
         content = _content_of(request) or (b"" if earlier is None else earlier.content)
-        has_model = _MODEL in content
-        if not (address.is_known or (self._wire and has_model and _INPUTS[wire] in content)):
+        is_certain = _INPUTS[wire] in content and (wire == "gemini" or _MODEL in content)
+        if not (address.is_known or is_certain):
             return None
         return ModelCall(
             provider=address.provider,
             content=content,
-            is_certain=has_model or wire == "gemini",
-            asks_stream=address.streams or _asks_stream(content),
+            is_certain=is_certain,
+            asks_stream=address.streams or (wire != "gemini" and _asks_stream(content)),
             url=address.url,
         )
 
@@ -200,7 +220,9 @@ class CallFinder:
         path = path.rstrip("/")
         wire = next((wire for end, wire in _PATHS.items() if path.endswith(end)), None)
         provider = self._provider_of(url, wire or self._wire or "openai-chat")
-        found = _Address(url, provider, wire is not None, path.endswith(_STREAMING_PATH))
+        may_be_call = wire is not None or not (self._wire is None or path.endswith(_OTHER_PATHS))
+        streams = path.endswith(_STREAMING_PATH)
+        found = _Address(url, provider, may_be_call, is_known=wire is not None, streams=streams)
         if len(self._addresses) < _MOST_ADDRESSES:
             self._addresses[key] = found
         return found

@@ -232,7 +232,7 @@ class WatchedAnswer:
     def _judge_json(self, broken: Failure | None) -> None:
         """Judge a body that was not streamed: JSON, or a page or text in its place."""
         body, call = bytes(self._held), self.call
-        if call.asks_stream and body.lstrip().startswith(b"{"):
+        if call.asks_stream and body.lstrip().startswith(b"{") and call.is_for_stream:
             form = self._form
             failed = failure_of_response(form.status, form.headers, body, provider=call.provider)
             self._judge(failed, None)

@@ -63,7 +63,9 @@ def owner_warning(route: Route, provider: Provider) -> ConfigWarning | None:
     takes = is_facade and owner == "anthropic"
     is_foreign = vendor in _OWNERS and vendor != owner and not takes
     if is_foreign or (vendor in _HOSTS_OF_OPEN_MODELS and owner in _CLOSED):
-        message = f"{str(route)!r} names a model of {owner!r}, which {route.provider!r} does not offer"
+        message = (
+            f"{str(route)!r} names a model of {owner!r}, which {route.provider!r} does not offer"
+        )
         return ConfigWarning("C026", message, _fix(route, vendor, owner))
     return None
 

@@ -109,7 +109,8 @@ BLAMELESS = [
 
 def asked(answer: Honest, *, is_stream: bool) -> tuple[str, dict[str, Any]]:
     paths = STREAM_PATHS if is_stream else PATHS
-    body = {"model": "m", "messages": [], **answer.asked, **({"stream": True} if is_stream else {})}
+    history = {"messages": [], "input": "Hello", "contents": []}
+    body = {"model": "m", **history, **answer.asked, **({"stream": True} if is_stream else {})}
     return BASES[answer.wire] + paths[answer.wire], body
 
 

@@ -317,6 +317,7 @@ UNTOUCHED: dict[str, tuple[str, str, Any, list[Block], dict[str, str]]] = {
     "a count": ("POST", "https://api.anthropic.com/v1/messages/count_tokens", ASKED, [], JSON),
     "a survey": ("POST", "https://survey.example/api/responses", {"q": 1}, [b"{}"], JSON),
     "a survey's empty answer": ("POST", "https://survey.example/responses", {"q": 1}, [], JSON),
+    "a survey of models": ("POST", "https://s.example/responses", {"model": "T"}, [b"{}"], JSON),
     "a survey's page": ("POST", "https://survey.example/responses", {"q": 1}, [PAGE], {}),
     "an unknown address": ("POST", ODD, ASKED, [HEL], EVENTS),
     "frames": (
@@ -431,7 +432,7 @@ async def iter_bytes() -> Any:
 async def test_the_addresses_of_model_calls(library: ModuleType, url: str) -> None:
     async with sidestep.watched(Answered([b""]).client(library)) as http:
         with pytest.raises(ProviderError):
-            await http.post(url, json=ASKED)
+            await http.post(url, json={**ASKED, "input": "Hello", "contents": []})
 
 
 async def test_an_odd_gateway_is_named(library: ModuleType) -> None:
@@ -442,6 +443,23 @@ async def test_an_odd_gateway_is_named(library: ModuleType) -> None:
         with pytest.raises(ProviderError):
             await stream(http, url=ODD, taken=lambda _: None)
         await http.post(ODD, json={"model": "m", "input": "embed this"})
+        await http.post(f"{ODD}/embeddings", json={"model": "m", "messages": []})
+        await http.get(ODD)
+
+
+@pytest.mark.parametrize("path", ["/v1/messages/count_tokens", "/x/count_tokens", "/v1/batches"])
+async def test_an_odd_gateway_has_other_addresses_as_well(library: ModuleType, path: str) -> None:
+    body = b'{"input_tokens": 9}'
+    client = Answered([body], headers=JSON).client(library)
+    async with sidestep.watched(client, wire="anthropic") as http:
+        assert (await http.post(f"https://g.example{path}", json=ASKED)).content == body
+
+
+async def test_a_tool_s_argument_asks_for_no_stream(library: ModuleType) -> None:
+    use = {"type": "tool_use", "id": "t", "name": "tail", "input": {"stream": True}}
+    asked = {**ASKED, "messages": [{"role": "assistant", "content": [use]}]}
+    async with sidestep.watched(Answered([whole()], headers=JSON).client(library)) as http:
+        assert (await http.post(URL, json=asked)).content == whole()
 
 
 # Deadlines, in virtual time
