@@ -84,7 +84,7 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: SyncHandler
     ) -> ModelResponse[Any]:
-        """Return the answer of the first route that gives one, without an event loop."""
+        """Return the answer of the first route that answers, without an event loop."""
         shown = _Shown(request)
         step = self._middleware.step_sync(
             self._route, serves=self._models.serves, on_event=shown.take_back
