@@ -5,7 +5,7 @@ Needs the extra ``langchain``.
 
 from .session.embed.framework import require
 
-require("langchain", at_least="1.2", extra="langchain")
+require("langchain", at_least="1.3", extra="langchain")
 
 from .session.embed.langchain_middleware import SidestepMiddleware  # noqa: E402 - checked first
 

@@ -5,7 +5,7 @@ Needs the extra ``pydantic-ai``.
 
 from .session.embed.framework import require
 
-require("pydantic-ai-slim", at_least="2.40", extra="pydantic-ai")
+require("pydantic-ai-slim", at_least="2.60", extra="pydantic-ai")
 
 from .session.embed.pydantic_ai_model import SidestepModel  # noqa: E402 - checked first
 
