@@ -72,6 +72,7 @@ def environment(stub: Stub, primary: str, sibling: str) -> dict[str, str]:
     }
 
 
+@pytest.mark.filterwarnings("ignore")  # of the packages that a program imports
 @pytest.mark.parametrize("outage", OUTAGES)
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_ends_on_the_sibling_with_one_whole_answer(
