@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -10,9 +11,6 @@ from .attempt_loop import AttemptLoop, leave
 from .base_step import BaseStep
 from .step_error import reuse_error
 from .waiter import IN_LOOP, Waiter
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 T = TypeVar("T")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import isawaitable, iscoroutine
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -10,9 +11,6 @@ from .base_step import BaseStep
 from .step_error import reuse_error
 from .sync_attempt import SyncAttempt
 from .waiter import BLOCKING, Waiter, drive
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 T = TypeVar("T")
 
