@@ -1,8 +1,8 @@
 """Every fault of llmock, another project's stub, before our session, on the four wires.
 
-The rows come from llmock's own tables, so that a fault that it learns is a new row. llmock also
-judges: it finds nothing wrong with our client, but for what it cannot know. It does not know
-siblings (`UNSEEN`), and it is untrue to the real APIs in the places that are marked as such.
+The rows come from llmock's own tables, so that each new fault of llmock is a new row. llmock also
+judges our client. It finds nothing wrong, with two exceptions: it does not know siblings
+(`UNSEEN`), and in the marked places it differs from the real APIs.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.filterwarnings("ignore")]
 
 LIMIT = 86_400  # virtual seconds that a test may take
 UNSEEN = {"gave_up", "truncated_stream_accepted", "malformed_chunk_ignored"}
-"""What llmock says of a request whose last attempt went to a sibling."""
+"""The complaints of llmock about a request if its last attempt went to a sibling."""
 
-# llmock takes what it has sent for read, although the client had left.
+# llmock counts all that it has sent as read, although the client had left.
 SENT = defaultdict(set, malformed={"malformed_chunk_ignored"})
 
 each_wire = pytest.mark.parametrize("wire", WIRES)
@@ -60,7 +60,7 @@ def server() -> Iterator[LLMockServer]:
 
 @dataclass(frozen=True)
 class Ends:
-    """How a turn ends whose first request meets a fault, and one whose every request does.
+    """How a turn ends if its first request meets a fault, and if every request does.
 
     Args:
         once, always: The text of the answer; None: a clear error.
