@@ -1,7 +1,7 @@
 """The German, French and Spanish sentences that report an overflow.
 
 No public report of such a server was found: the words are guessed. They count only where the
-English ones do, for a server that nobody knows and a status that an overflow can have.
+English sentences count: for an unknown server, and with a status that an overflow can have.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_LENGTH = re.compile(
 
 
 def is_overflow_in_europe(text: str) -> bool:
-    """True if *text* says in one of these languages that the prompt is too long.
+    """True if *text* means in one of these languages that the prompt is too long.
 
     >>> is_overflow_in_europe("Die Eingabe ist zu lang.")
     True

@@ -1,8 +1,8 @@
-"""The sentences in which servers that nobody knows report an overflow.
+"""The sentences in which unknown servers report an overflow.
 
 There is no list of sentences. A message reports an overflow if it names the context, the prompt or
-the input together with a limit, and says that something is too long, or gives two numbers of which
-the needed one is larger than the limit.
+the input together with a limit. Besides it must call something too long, or give two numbers: the
+needed one, which is larger, and the limit.
 
 Source: sentences of LM Studio (lmstudio-ai/lmstudio-bug-tracker#2322), llama.cpp
 (langchain-ai/openwiki#648, fedora-copr/logdetective-website#193), vLLM (vllm-project/vllm#36789,
@@ -285,7 +285,7 @@ _W, _I, _O = r"(?P<window>\d{1,12})", r"(?P<input>\d{1,12})", r"(?P<asked>\d{1,1
 _ROOM = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        # Anthropic, and whoever writes a sum: 171899 + 34048 > 200000.
+        # Anthropic, and all servers that write a sum: 171899 + 34048 > 200000.
         rf"(?:exceed|context|limit|window|length)[^\n]{{0,80}}?\b{_I} ?\+ ?{_O} ?> ?{_W}",
         # vLLM: "… and your request has 1234 input tokens".
         rf"maximum context length is {_W} tokens and your request has {_I} input tokens",

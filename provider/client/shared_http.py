@@ -1,4 +1,4 @@
-"""The one HTTP client that all requests of a `Client` share, in whichever event loop they run."""
+"""The one HTTP client that all requests of a `Client` share, in any event loop."""
 
 from __future__ import annotations
 

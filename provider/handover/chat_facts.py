@@ -195,7 +195,7 @@ def _claude_behind(model: str) -> Mapping[str, Any]:
 
 
 def _claude_model(model: str) -> Mapping[str, Any]:
-    """Return what a Claude accepts, whoever serves it."""
+    """Return what a Claude accepts at any provider."""
     facts = claude(model)
     return {
         "takes_sampling": facts.takes_sampling,

@@ -100,7 +100,7 @@ class _Body:
         return Failure(kind=FailureKind.TIMEOUT, message=message, stage=Stage.STREAM)
 
     def _keep(self, error: Exception) -> bool:
-        """Keep an error of ours for whoever reads on; False: it is another's."""
+        """Keep an error of ours for later reads; False: it is no error of ours."""
         if not isinstance(error, ProviderError):
             return False
         self._raised = error

@@ -47,12 +47,12 @@ class AsyncioReader(AsyncioIdleTimer):
         now = self._now()
         self._due_at = now + self._left
         if self._due_at < self._checks_at:
-            self._check_at(now + self._left / 4)  # as in `expect`, which one call less costs here
+            self._check_at(now + self._left / 4)  # as in `expect`; this saves one call
 
     def got(self, seconds: float | None) -> None:
         """Note that the read is over; expect output within *seconds* of the next.
 
-        None: the read brought no output, so that the time that is left goes on.
+        None: the read brought no output, so that the present time limit goes on.
         """
         self._left = self._due_at - self._now() if seconds is None else seconds
         self._due_at = math.inf

@@ -120,7 +120,7 @@ class ModelCall:
 
     @property
     def _body(self) -> Mapping[str, Any]:
-        """The body, read for a rare question only."""
+        """The body; it is read only if a rare question needs it."""
         try:
             return mapping(read_json(self.content))
         except ValueError:

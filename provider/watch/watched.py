@@ -248,7 +248,7 @@ def _form_of(response: Response) -> BodyForm:
 
 
 def _stay_at_host(response: Response) -> None:
-    """Refuse a redirect to another host, to which the conversation would go, and some keys.
+    """Refuse a redirect to another host, because the conversation and some keys would go there.
 
     Raises:
         ProviderError: *response* is such a redirect, whether or not the SDK would follow it.

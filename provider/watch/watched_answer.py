@@ -86,13 +86,13 @@ class WatchedAnswer:
 
     @property
     def is_ending(self) -> bool:
-        """True once the model has said why it stopped."""
+        """True once the answer has a reason for its end."""
         return self._reading is not None and self._reading.decoder.stop is not None
 
     def take(self, block: bytes) -> float | None:
         """Read *block* before it is passed on; return the seconds in which more must come.
 
-        None: *block* brings no output, so that the time that is left goes on.
+        None: *block* brings no output, so that the present time limit goes on.
 
         Raises:
             ProviderError: The answer ends in it, and failed.
@@ -139,10 +139,10 @@ class WatchedAnswer:
             self._judge(self._reading.failed, self._reading)
 
     def stop_waiting(self) -> None:
-        """Judge an answer after whose reason for its end nothing came for too long.
+        """Judge an answer with a reason for its end and then too long a silence.
 
         Raises:
-            ProviderError: Output came after that reason, and then neither more nor an end.
+            ProviderError: Output came after the reason, and then neither more output nor the end.
         """
         reading = self._reading
         assert reading is not None  # noqa: S101 - there is a reason for the end

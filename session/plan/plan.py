@@ -62,7 +62,7 @@ class _Verdicts(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a configuration allows, whichever form it was written in.
+    """What a configuration allows, in any of its forms.
 
     Args:
         source: Name of its source in messages.

@@ -202,7 +202,7 @@ def _would_leave_alone(failure: Failure, state: StepState, retry: Retry) -> bool
 
 
 def _may_ask_for_less(failure: Failure) -> bool:
-    """True if the conversation fits its route, but for the length of the answer asked for."""
+    """True if the conversation would fit its route with a shorter answer."""
     return failure.cure is not None and failure.cure.is_for_one_step
 
 
