@@ -44,7 +44,7 @@ class BlockReader:
         self._late = late
         self._read: deque[bytes] = deque()
         self._is_late = False
-        # What the host waits for: on asyncio a bare future, which costs half as much.
+        # What the agent waits for: on asyncio a bare future, which costs half as much.
         self._arrival: Future[None] | anyio.Event | None = None
         self._room: anyio.Event | None = None  # for another block
         is_asyncio = sniffio.current_async_library() == "asyncio"

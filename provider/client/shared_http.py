@@ -27,7 +27,7 @@ class SharedHttp:
     runs, as with `asyncio.run` twice, an own client is replaced by a new one.
 
     Args:
-        host_client: The host's own client; it is never replaced or closed. None: make one of httpx
+        host_client: The agent's own client; it is never replaced or closed. None: make one of httpx
             when it is first needed, because that loads the certificates.
     """
 
@@ -56,7 +56,7 @@ class SharedHttp:
         return self._own
 
     def explained(self, error: Exception) -> Exception:
-        """Return the cause of *error* if the host's client came from another event loop."""
+        """Return the cause of *error* if the agent's client came from another event loop."""
         if self._host_client is None or self._loop is _running_loop():
             return error
         return ConfigError(
@@ -66,7 +66,7 @@ class SharedHttp:
         )
 
     async def aclose(self) -> None:
-        """Close the own client; the host's stays open."""
+        """Close our own client; a client of the agent stays open."""
         own, self._own = self._own, None
         if own is not None and self._loop is _running_loop():
             await own.aclose()
