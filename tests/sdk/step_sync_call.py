@@ -66,6 +66,39 @@ def requests_whole(base: str, model: str, seconds: float | None) -> str:
     return whole(choice.get("message", {}).get("content"), choice.get("finish_reason"))
 
 
+def httpx_streamed(library: str) -> Call:
+    """Read the events of a watched client with no look at what they mean."""
+
+    def call(base: str, model: str, seconds: float | None) -> str:
+        body = {"model": model, "messages": HELLO, "stream": True}
+        text = ""
+        with (
+            sidestep.watched(package(library).Client(timeout=seconds, trust_env=False)) as http,
+            http.stream("POST", f"{base}/chat/completions", json=body) as response,
+        ):
+            if response.is_error:
+                response.read()
+            response.raise_for_status()
+            for line in response.iter_lines():
+                chunk = json.loads(line[6:]) if line.startswith("data: {") else {}
+                for choice in chunk.get("choices", ()):
+                    text += choice["delta"].get("content") or ""
+        return text
+
+    return call
+
+
+def httpx_whole(library: str) -> Call:
+    def call(base: str, model: str, seconds: float | None) -> str:
+        body = {"model": model, "messages": HELLO}
+        client = package(library).Client(timeout=seconds, trust_env=False)
+        with sidestep.watched(client) as http:
+            response = http.post(f"{base}/chat/completions", json=body)
+        return str(response.raise_for_status().json()["choices"][0]["message"]["content"])
+
+    return call
+
+
 @contextmanager
 def client(library: str, kind: str, base: str, seconds: float | None) -> Iterator[Any]:
     module = package(library)
@@ -136,12 +169,16 @@ def litellm_whole(base: str, model: str, seconds: float | None) -> str:
 CLAUDE = ("anthropic/m", "moonshot-anthropic/n")
 STREAMED = (
     Blocking("requests", requests_streamed),
+    Blocking("httpx", httpx_streamed("httpx")),
+    Blocking("httpx2", httpx_streamed("httpx2")),
     Blocking("openai", openai_streamed),
     Blocking("anthropic", anthropic_streamed, CLAUDE),
     Blocking("litellm", litellm_streamed),
 )
 WHOLE = (
     Blocking("requests", requests_whole),
+    Blocking("httpx", httpx_whole("httpx")),
+    Blocking("httpx2", httpx_whole("httpx2")),
     Blocking("openai", openai_whole),
     Blocking("anthropic", anthropic_whole, CLAUDE),
     Blocking("litellm", litellm_whole),

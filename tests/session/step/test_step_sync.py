@@ -88,6 +88,25 @@ def test_the_wait_blocks_as_time_sleep_does_when_it_is_called(
     assert slept == [2.0]
 
 
+def test_a_route_that_another_thread_degrades_during_the_wait_is_left(
+    clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, asked = middleware(clock, retries=3), []
+
+    def wait(seconds: float) -> None:
+        clock.now += seconds
+        engine.degraded.degrade(A, cooldown=60)
+
+    def call(attempt: SyncAttempt) -> str:
+        asked.append(attempt.route)
+        return down_on_a(attempt)
+
+    monkeypatch.setattr(clock, "wait", wait)
+
+    assert engine.step_sync(A, check_move=lambda: None).run(call) == "hello"
+    assert asked == [A, B]
+
+
 class NoWait:
     """A clock as an agent may have it already."""
 
