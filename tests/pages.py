@@ -107,9 +107,11 @@ def assert_prints(expected: str, printed: str) -> None:
 def _steady(text: str) -> list[str]:
     """Return the lines of *text* without what differs from run to run.
 
-    That is seconds and how they are drawn, silence among them, and how wide a column is.
+    That is seconds and how they are drawn, silence among them, how wide a column is, and whether
+    the name of a route stands on the line above, as it does if a machine was busy.
     """
     text = re.sub(r"\d+(?:\.\d+)? s\b", "# s", text)
+    text = re.sub(r"^(\w\S*/\S+)\n(?=.*│)", r"\1", text, flags=re.MULTILINE)
     drawn = [
         re.sub(r"[ ─]", "", line) if "│" in line else line.rstrip() for line in text.splitlines()
     ]
