@@ -112,7 +112,7 @@ _BY_TEXT: tuple[tuple[Change, str], ...] = (
     (_C.REWRITE_IDS, r"`tool_use` ids must be unique"),
     (_C.REWRITE_IDS, r"Invalid 'messages\[\d+\]\.(?:tool_calls\[\d+\]\.id|tool_call_id)'"),
     (_C.REWRITE_IDS, r"Invalid 'input\[\d+\]\.call_id'"),
-    # NousResearch/hermes-agent#102629, earendil-works/pi#9057.
+    # NousResearch/hermes-agent#102629 and pull 111443. The other words are guessed from these.
     (_C.REWRITE_IDS, r"Duplicate (?:function_call_output for|function call id|'call_id'|call_id)"),
     (_C.REWRITE_IDS, r"Duplicate (?:tool_call_id|value for 'messages\[\d+\]\.tool_calls)"),
     (_C.REWRITE_IDS, r"tool(?:Use|Result) blocks at \S{1,80} contain duplicate Ids"),
