@@ -43,7 +43,6 @@ class BlockReader:
         self._blocks = blocks
         self._late = late
         self._read: deque[bytes] = deque()
-        self._is_late = False
         # What the agent waits for: on asyncio a bare future, which costs half as much.
         self._arrival: Future[None] | anyio.Event | None = None
         self._room: anyio.Event | None = None  # for another block
@@ -63,9 +62,9 @@ class BlockReader:
         while not self._read:
             if self._task.has_ended:
                 raise self._task.error or StopAsyncIteration
-            await self._wait()
-            if self._is_late and not self._read:
+            if self.timer.seconds_left <= 0:  # also if a block came that was no output
                 raise self._late()
+            await self._wait()
         block = self._read.popleft()
         if self._room is not None:
             self._room.set()
@@ -73,19 +72,16 @@ class BlockReader:
 
     async def _wait(self) -> None:
         """Wait for a block, the end, or the time when a block is late."""
-        self._is_late = False
         if self._due is None:
             self._arrival = self._future()
             await self._arrival
         else:
             self._arrival = arrival = anyio.Event()
-            with anyio.CancelScope(deadline=self._due.due_at) as scope:
+            with anyio.CancelScope(deadline=self._due.due_at):
                 await arrival.wait()
-            self._is_late = scope.cancelled_caught
 
     def cancel(self) -> None:
-        """Raise the error for a late block in the code that awaits the next block."""
-        self._is_late = True
+        """Let the code that awaits the next block look at the timer, which has run out."""
         self._wake()
 
     async def aclose(self, *, seconds: float) -> None:
