@@ -1,21 +1,42 @@
-"""Finishes imports before a fork, because a child cannot wait for a thread of its parent."""
+"""Finishes imports and models before a fork, because a child cannot wait for another thread."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import suppress
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-_LAZY = ("anyio.", "email.", f"{__name__.partition('.')[0]}.")
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+
+_OWN = f"{__name__.partition('.')[0]}."
+_LAZY = ("anyio.", "email.", "pydantic.", _OWN)
 """Packages with modules that are imported when they are first used, often in a thread."""
 
 
 def finish_imports() -> None:
     """Return when no other thread is importing a module of those packages any more.
 
-    Python gives each module that is being imported a lock, and keeps the lock held in a child.
+    Python gives each module that is being imported a lock, and keeps the lock held in a child. So
+    does pydantic with its lock while it builds a model, which it does when ours are first used.
     """
     for name in tuple(sys.modules):
         if name.startswith(_LAZY):
             with suppress(ImportError):
                 import_module(name)  # it is there already, and this waits until it is whole
+    pydantic = sys.modules.get("pydantic.main")
+    if pydantic is not None:
+        for model in _models_below(pydantic.BaseModel):
+            with suppress(Exception):  # whoever uses it sees the error
+                model.model_rebuild()  # nothing, if it is built
+
+
+def _models_below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """Yield the models of this package that were made from *model*."""
+    for each in model.__subclasses__():
+        if each.__module__.startswith(_OWN):
+            yield each
+        yield from _models_below(each)

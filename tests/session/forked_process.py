@@ -18,6 +18,9 @@ from tempfile import TemporaryDirectory
 from types import ModuleType
 
 import anyio
+from pydantic import BaseModel, ConfigDict
+from pydantic_core import CoreSchema
+from pydantic_core.core_schema import any_schema
 
 from sidestep import DegradedRoutes, Route, Sidestep, SqliteStore, StoreError
 from sidestep.session.store import sqlite_schema
@@ -172,6 +175,39 @@ def import_in_another_thread() -> bool:
         return forked(lambda: import_module(name) is not None)
     finally:
         importer.join()
+
+
+class SlowType:
+    """A type with a schema that another thread builds until *may_go* is set."""
+
+    is_building, may_go = threading.Event(), threading.Event()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> CoreSchema:
+        cls.is_building.set()
+        cls.may_go.wait()
+        return any_schema()
+
+
+class SlowModel(BaseModel):
+    """A model of the agent's, which pydantic builds when it is first used."""
+
+    model_config = ConfigDict(defer_build=True)
+
+    field: SlowType
+
+
+def model_in_another_thread() -> bool:
+    """A fork waits for pydantic's lock, so that the child can read its first configuration."""
+    builder = threading.Thread(target=SlowModel.model_rebuild)
+    builder.start()
+    SlowType.is_building.wait()
+    threading.Timer(0.01, SlowType.may_go.set).start()
+    environ = {"SIDESTEP_FALLBACK_CONFIG": json.dumps({"fallbackModelsByModel": {A: B}})}
+    try:
+        return forked(lambda: Sidestep.from_env(environ).config is not None)
+    finally:
+        builder.join()
 
 
 @dataclass

@@ -17,6 +17,7 @@ from . import forked_process
     [
         "configuration", "map_of_routes", "every_map", "map_in_the_middle_of_a_change", "probe",
         "new_session_file", "open_session_file", "import_in_another_thread",
+        "model_in_another_thread",
     ],
 )  # fmt: skip
 def test_what_a_forked_child_needs_outlives_the_fork(what: str) -> None:
