@@ -253,12 +253,12 @@ def test_a_route_that_failed_in_the_first_step_is_not_asked_again_in_the_turn(
                      id="an error in a 200"),
         pytest.param({"status": 200, "body": "<html>Bad Gateway</html>"}, id="a page in a 200"),
         pytest.param({"text": "I wri", "abort": True}, id="half an answer"),
+        pytest.param({"text": ""}, id="no answer"),
     ],
 )  # fmt: skip
-def test_what_the_agents_own_code_makes_of_a_bad_answer_moves_it_as_well(
+def test_a_bad_answer_moves_an_agent_that_does_not_judge_itself(
     sandbox: Sandbox, failure: Json
 ) -> None:
-    """Its `BadAnswer` has a `status_code`, as the exceptions of the usual SDKs do."""
     sandbox.configure()
 
     ran = sandbox.run({OPENROUTER: [failure], ANTHROPIC: [{"text": "Done."}]})
