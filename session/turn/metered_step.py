@@ -46,7 +46,9 @@ class MeteredStep:
         on_event: Listener | None = None,
     ) -> None:
         limit = conversation.settings.max_output_tokens
-        self._requests = StepRequests(state.client, conversation, state.cures)
+        self._requests = StepRequests(
+            state.client, conversation, state.cures, has_tasks=state.eager
+        )
         self._meter = StepMeter(state.ledger, max_output_tokens=limit, emit=emit)
         self.step = state.middleware.step(
             asked,

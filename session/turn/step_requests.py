@@ -43,9 +43,13 @@ class StepRequests:
         conversation: What every attempt sends; it does not change during the step.
         cures: The cures so far per route; `repair` adds to them. They hold for the whole session,
             because the route would refuse the same again.
+        has_tasks: Tools run while the answer is read, and its silence must not cancel them.
     """
 
-    def __init__(self, client: Client, conversation: Conversation, cures: Cures) -> None:
+    def __init__(
+        self, client: Client, conversation: Conversation, cures: Cures, *, has_tasks: bool
+    ) -> None:
+        self._is_sheltered = not has_tasks
         self._client = client
         self._conversation = conversation
         self._cures = cures
@@ -61,7 +65,7 @@ class StepRequests:
 
     def send(self, rendering: RenderedRequest) -> Reply:
         """Send the request that `render` returned, in a task that `run_in_child_task` shelters."""
-        return self._client.send(rendering, is_sheltered=True)
+        return self._client.send(rendering, is_sheltered=self._is_sheltered)
 
     async def count(self, route: Route) -> int | None:
         """Return the tokens of the request as the provider of *route* counts; None: unknown."""
