@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from agents.models import get_default_model_settings
 from agents.models.fake_id import FAKE_RESPONSES_ID
 
 if TYPE_CHECKING:
@@ -51,11 +52,22 @@ def input_for(given: str | list[Any], route: Route, requested: Route) -> str | l
 
 
 def settings_for(settings: ModelSettings, route: Route, requested: Route) -> ModelSettings:
-    """Return *settings* without cache settings if *route* is of another provider."""
+    """Return *settings* without those of the cache if *route* is of another provider."""
     if route.provider == requested.provider:
         return settings
     names = {field.name for field in fields(settings)} & _CACHE_SETTINGS
     return replace(settings, **dict.fromkeys(names))
+
+
+def without_defaults(settings: ModelSettings, route: Route) -> ModelSettings:
+    """Return *settings* without what the framework adds for its own default model.
+
+    An agent that names no model gets them, and most other models refuse them.
+    """
+    added, wanted = get_default_model_settings(), get_default_model_settings(route.model)
+    if (settings.reasoning, settings.verbosity) != (added.reasoning, added.verbosity):
+        return settings
+    return replace(settings, reasoning=wanted.reasoning, verbosity=wanted.verbosity)
 
 
 def _item_for(item: Any, route: Route, requested: Route) -> Any:

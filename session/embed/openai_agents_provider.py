@@ -14,7 +14,7 @@ from openai import BaseModel
 
 from ..event import Event, PartsRetracted
 from .built_models import BuiltModels
-from .openai_agents_items import input_for, settings_for, stamp
+from .openai_agents_items import input_for, settings_for, stamp, without_defaults
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -84,7 +84,7 @@ class SidestepModelProvider(ModelProvider):
         """
         asked = self._route if model_name is None else model_name
         self._models.of(self._middleware.requested(asked))
-        return _SteppedModel(self._middleware, asked, self._models)
+        return _SteppedModel(self._middleware, asked, self._models, is_named=model_name is not None)
 
     async def aclose(self) -> None:
         """Close the models that were built."""
@@ -95,10 +95,13 @@ class SidestepModelProvider(ModelProvider):
 class _SteppedModel(Model):
     """Take each call as a step with the requested route *route*."""
 
-    def __init__(self, middleware: Sidestep, route: str, models: BuiltModels[Model]) -> None:
+    def __init__(
+        self, middleware: Sidestep, route: str, models: BuiltModels[Model], *, is_named: bool
+    ) -> None:
         self._middleware = middleware
         self._route = route
         self._models = models
+        self._is_named = is_named
 
     async def get_response(
         self,
@@ -116,7 +119,7 @@ class _SteppedModel(Model):
             return await self._models.of(route).get_response(
                 system_instructions,
                 input_for(input, route, requested),
-                settings_for(model_settings, route, requested),
+                self._settings(model_settings, route, requested),
                 *args,
                 **kwargs,
             )
@@ -144,7 +147,7 @@ class _SteppedModel(Model):
             opened: AsyncIterator[TResponseStreamEvent] = self._models.of(route).stream_response(
                 system_instructions,
                 input_for(input, route, requested),
-                settings_for(model_settings, route, requested),
+                self._settings(model_settings, route, requested),
                 *args,
                 **kwargs,
             )
@@ -158,6 +161,10 @@ class _SteppedModel(Model):
                     async for event in open_stream(attempt.route, step.requested):
                         _show(event, attempt, step)
                         yield event
+
+    def _settings(self, given: ModelSettings, route: Route, requested: Route) -> ModelSettings:
+        settings = settings_for(given, route, requested)
+        return settings if self._is_named else without_defaults(settings, route)
 
     def _step(
         self, options: dict[str, Any], *, on_event: Callable[[Event], None] | None = None

@@ -34,8 +34,18 @@ OUTAGES: Mapping[str, Any] = {
     },
     "refused": REFUSED,
 }
+CLAUDE, GPT = Route("anthropic/claude-sonnet-5"), Route("openai/gpt-5")
+OPUS = Route("anthropic/claude-opus-5")
+THINKING: Mapping[str, Any] = {"reasoning": "Hm.", "signature": "c2lnbmVk"}
+MOVES = [(CLAUDE, B), (B, CLAUDE), (CLAUDE, OPUS), (GPT, B), (B, GPT), (GPT, CLAUDE), (CLAUDE, GPT)]
+"""From a route to another, mostly of another wire."""
 CALL: Mapping[str, Any] = {"tool_calls": [{"name": "add", "input": {"a": 1, "b": 2}}]}
 """The answer that calls the tool `add` of each agent here."""
+
+
+def first_call(route: Route) -> Mapping[str, Any]:
+    """Return `CALL` after some thinking, as *route* shows it."""
+    return {**CALL, **(THINKING if route in (CLAUDE, GPT) else {})}
 
 
 @dataclass
@@ -47,17 +57,17 @@ class Played:
         middleware: Moves from `A` to `B` at once.
         http: The watched client, for the SDKs.
         sync_http: The same for calls without an event loop.
-        is_refused: True if nothing listens for `A`.
+        refused: The route for which nothing listens; None: there is none.
     """
 
     stub: testing.PlayedStub
     middleware: Sidestep
     http: Any
     sync_http: Any
-    is_refused: bool = False
+    refused: Route | None = None
 
     def base_url(self, route: Route) -> str:
-        if self.is_refused and route == A:
+        if route == self.refused:
             return "http://127.0.0.1:1/v1"
         return self.stub.base_url(route.provider)
 
@@ -73,10 +83,10 @@ async def played(
     answers: Mapping[str, Any], *, strict: bool = False, **config: Any
 ) -> AsyncIterator[Played]:
     """Play *answers*; the answer ``refused`` of a route stands for a closed port."""
-    is_refused = answers.get(A) == REFUSED
-    if is_refused:
-        answers = {**answers, A: "never asked"}
     first, *siblings = map(Route, answers)
+    is_refused = answers[first] == REFUSED
+    if is_refused:
+        answers = {**answers, first: "never asked"}
     plan = FallbackConfig(
         fallback_models_by_model={first: tuple(siblings)}, max_upstream_retry_attempts=0, **config
     )
@@ -92,7 +102,7 @@ async def played(
                 Sidestep(plan, clock=testing.VirtualClock()),
                 sidestep.watched(client, providers=known),
                 sidestep.watched(sync_client, providers=known),
-                is_refused,
+                first if is_refused else None,
             )
 
 

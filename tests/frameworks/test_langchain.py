@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import anyio
@@ -23,14 +23,13 @@ from sidestep import Route
 from sidestep.langchain import SidestepMiddleware
 from sidestep.session.embed.langchain_messages import request_for
 
-from .outage import CALL, OUTAGES, REFUSED, A, B, Played, played
+from .outage import CALL, CLAUDE, MOVES, OUTAGES, REFUSED, A, B, Played, first_call, played
 
 pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.filterwarnings("ignore"),  # what a framework warns of is its own
 ]
 LIMIT = 60.0
-CLAUDE = Route("anthropic/claude-sonnet-5")
 HELLO = {"messages": [{"role": "user", "content": "Add 1 and 2."}]}
 WAYS = pytest.mark.parametrize("way", ["ainvoke", "astream", "invoke", "stream"])
 
@@ -40,17 +39,31 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+def claude_of(play: Played, route: Route) -> BaseChatModel:
+    class Watched(ChatAnthropic):
+        """It takes no HTTP client."""
+
+        @cached_property
+        def _async_client(self) -> Any:
+            return super()._async_client.with_options(http_client=play.http)
+
+        @cached_property
+        def _client(self) -> Any:
+            return super()._client.with_options(http_client=play.sync_http)
+
+    base = play.base_url(route).removesuffix("/v1")
+    return Watched(model=route.model, base_url=base, api_key="stub-key", max_retries=0)
+
+
 def agent_of(play: Played, *others: AgentMiddleware[Any, Any, Any], route: str = A) -> Any:
     def build(route: Route) -> BaseChatModel:
         if route.provider == "anthropic":
-            return ChatAnthropic(
-                model=route.model, base_url=play.base_url(route).removesuffix("/v1"),
-                api_key="stub-key", max_retries=0,
-            )  # fmt: skip
+            return claude_of(play, route)
         return ChatOpenAI(
             model=route.model, base_url=play.base_url(route), api_key="stub-key", max_retries=0,
             http_async_client=play.http,
             http_client=play.sync_http,
+            use_responses_api=route.provider == "openai",
         )  # fmt: skip
 
     ours = SidestepMiddleware(play.middleware, route, build)
@@ -84,6 +97,29 @@ async def test_an_outage_ends_on_the_sibling(outage: Any, way: str) -> None:
     assert [message.text for message in messages[1:]] == ["", "3", "The sum is 3."]
     assert messages[-1].response_metadata["sidestep"] == {"route": B, "requested": A}
     assert asked == [*([] if outage == REFUSED else [A]), B, B]
+
+
+@WAYS
+@pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
+async def test_an_outage_of_a_model_that_takes_no_client_ends_on_the_sibling(
+    outage: Any, way: str
+) -> None:
+    async with played({CLAUDE: outage, B: "Whole."}) as play:
+        messages = await messages_of(agent_of(play, route=CLAUDE), HELLO, way)
+
+    assert messages[-1].text == "Whole."
+
+
+@pytest.mark.parametrize(("first", "second"), MOVES)
+async def test_a_conversation_moves_to_another_wire(first: Route, second: Route) -> None:
+    """The stub refuses what the real provider would."""
+    async with played({first: [first_call(first), 503], second: "3."}, strict=True) as play:
+        messages = await messages_of(agent_of(play, route=first), HELLO)
+        asked, sent = play.stub.routes, str(play.stub.requests[-1].body)
+
+    assert [message.text for message in messages[1:]] == ["", "3", "3."]
+    assert asked == [first, first, second]
+    assert [word in sent for word in ("Hm.", "c2lnbmVk", "rs_")] == [False] * 3
 
 
 @WAYS

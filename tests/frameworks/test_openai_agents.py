@@ -18,19 +18,20 @@ from agents import (
     function_tool,
 )
 from openai import AsyncOpenAI
+from openai.types.shared import Reasoning
 
 import sidestep
 from sidestep import Route
 from sidestep.openai_agents import Retracted, SidestepModelProvider
 
-from .outage import CALL, OUTAGES, REFUSED, A, B, Played, played
+from .outage import CALL, GPT, MOVES, OUTAGES, REFUSED, A, B, Played, first_call, played
 
 pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.filterwarnings("ignore"),  # what a framework warns of is its own
 ]
 LIMIT = 60.0
-GPT, MINI = Route("openai/gpt-5"), Route("openai/gpt-5-mini")
+MINI = Route("openai/gpt-5-mini")
 ASKED = "Add 1 and 2."
 WAYS = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 
@@ -111,6 +112,21 @@ async def test_an_outage_in_the_middle_keeps_the_results_of_tools(
     assert [message["role"] for message in sent] == ["user", "assistant", "tool"]
     assert sent[-1]["content"] == "3"
     assert asked == [A, A, B]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [move for move in MOVES if {each.provider for each in move} == {"openai", "groq"}],
+)
+async def test_a_conversation_moves_to_another_wire(first: Route, second: Route) -> None:
+    """The stub refuses what the real provider would."""
+    async with played({first: [first_call(first), 503], second: "3."}, strict=True) as play:
+        result, _ = await run(config_of(play, first), streamed=False)
+        asked, sent = play.stub.routes, str(play.stub.requests[-1].body)
+
+    assert (result.final_output, results_in(result)) == ("3.", [3])
+    assert asked == [first, first, second]
+    assert [word in sent for word in ("Hm.", "c2lnbmVk", "rs_")] == [False] * 3
 
 
 async def test_text_that_is_void_is_reported_by_a_raw_event() -> None:
@@ -207,6 +223,26 @@ async def test_cache_settings_go_to_no_other_provider(sibling: Route, kept: bool
         bodies = [str(request.body) for request in play.stub.requests]
 
     assert ["prompt_cache_retention" in body for body in bodies] == [True, kept]
+
+
+@pytest.mark.parametrize(
+    ("asked", "effort", "sent"),
+    [
+        pytest.param(None, None, None, id="added for the default model of the framework"),
+        pytest.param(None, "high", "high", id="of the agent itself"),
+        pytest.param(str(A), "none", "none", id="of the agent itself, whose model is named"),
+    ],
+)
+async def test_a_route_gets_the_settings_of_the_agent_and_not_those_of_another_model(
+    asked: str | None, effort: Any, sent: str | None
+) -> None:
+    own = {"model_settings": ModelSettings(reasoning=Reasoning(effort=effort))} if effort else {}
+    async with played({A: 503, B: "Hello."}) as play:
+        await run(config_of(play), streamed=False, agent=Agent(name="x", model=asked, **own))
+        bodies: list[Any] = [request.body for request in play.stub.requests]
+
+    assert [each.get("reasoning_effort") for each in bodies] == [sent, sent]
+    assert ["verbosity" in each for each in bodies] == [False, False]
 
 
 async def test_a_conversation_that_the_provider_keeps_moves_to_none_of_its_models_elsewhere() -> (

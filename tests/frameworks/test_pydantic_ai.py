@@ -27,14 +27,13 @@ import sidestep
 from sidestep import Route
 from sidestep.pydantic_ai import SidestepModel
 
-from .outage import CALL, OUTAGES, REFUSED, A, B, Played, played
+from .outage import CALL, CLAUDE, GPT, MOVES, OUTAGES, REFUSED, A, B, Played, first_call, played
 
 pytestmark = [
     pytest.mark.asyncio,
     pytest.mark.filterwarnings("ignore"),  # what a framework warns of is its own
 ]
 LIMIT = 60.0
-CLAUDE, GPT = Route("anthropic/claude-sonnet-5"), Route("openai/gpt-5")
 SHOWN_FIRST = ("error in the stream", "cut", "stall")
 """The outages in which output came before the fault."""
 
@@ -125,6 +124,18 @@ async def test_an_outage_in_the_middle_keeps_the_results_of_tools(way: str, outa
     assert [message["role"] for message in sent] == ["user", "assistant", "tool"]
     assert sent[-1]["content"] == "3"
     assert asked == [A, A, B]
+
+
+@pytest.mark.parametrize(("first", "second"), MOVES)
+async def test_a_conversation_moves_to_another_wire(first: Route, second: Route) -> None:
+    """The stub refuses what the real provider would."""
+    async with played({first: [first_call(first), 503], second: "3."}, strict=True) as play:
+        messages = await messages_of(agent_of(play, first), "request")
+        asked, sent = play.stub.routes, str(play.stub.requests[-1].body)
+
+    assert messages[-1].parts[0].content == "3."
+    assert asked == [first, first, second]
+    assert [word in sent for word in ("Hm.", "c2lnbmVk", "rs_")] == [False] * 3
 
 
 @pytest.mark.parametrize("name", SHOWN_FIRST)
