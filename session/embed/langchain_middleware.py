@@ -122,14 +122,22 @@ class _Shown:
         self._message_id: str | None = None
         self._attempt: BaseAttempt | None = None
         self._text = ""
+        self._reporter: str | None = None
 
     def begin(self, attempt: BaseAttempt) -> None:
         """Count the text that is shown from now on as output of *attempt*."""
         self._attempt, self._text, self._message_id = attempt, "", None
+        self._reporter = None
 
-    def more(self, text: str, message_id: str) -> None:
-        """Report to the attempt that *text* was shown."""
-        if self._attempt is not None:
+    def more(self, text: str, message_id: str, reporter: str) -> None:
+        """Report to the attempt that *text* was shown.
+
+        Args:
+            reporter: The callback that got the text. Some models call two of them with the same
+                text, and only the first one counts.
+        """
+        self._reporter = self._reporter or reporter
+        if self._attempt is not None and self._reporter == reporter:
             self._text += text
             self._message_id = message_id
             self._attempt.emitted(self._text)
@@ -162,19 +170,19 @@ class _ShownText(BaseCallbackHandler):
         message = getattr(chunk, "message", None)
         if token or getattr(message, "tool_call_chunks", None):  # the first and the last have none
             text = token if isinstance(token, str) else getattr(message, "text", "")
-            self._more(text, getattr(message, "id", None) or _name_of(run_id))
+            self._more(text, getattr(message, "id", None) or _name_of(run_id), "token")
 
     def on_stream_event(self, event: Any, *, run_id: UUID, **_: Any) -> None:
         """Report an event of ``stream_events(version="v3")``."""
         delta = event.get("delta") if isinstance(event, dict) else None
         if isinstance(delta, dict):
             text = delta.get("text")
-            self._more(text if isinstance(text, str) else "", _name_of(run_id))
+            self._more(text if isinstance(text, str) else "", _name_of(run_id), "event")
 
-    def _more(self, text: str, message_id: str) -> None:
+    def _more(self, text: str, message_id: str, reporter: str) -> None:
         shown = self.current.get()
         if shown is not None:
-            shown.more(text, message_id)
+            shown.more(text, message_id, reporter)
 
 
 def _name_of(run_id: UUID) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
+from inspect import isawaitable
 from typing import Any
 
 import anyio
@@ -181,6 +182,19 @@ async def test_interrupt_ends_the_run_only_if_text_was_shown(way: str) -> None:
             return
         with pytest.raises(sidestep.StreamInterrupted) as raised:
             await messages_of(agent_of(play), HELLO, way)
+
+    assert raised.value.emitted == "Half an "
+
+
+async def test_interrupt_knows_what_the_newest_stream_of_events_showed() -> None:
+    async def read(agent: Any) -> None:
+        events = agent.astream_events(HELLO, version="v3")
+        async for _ in await events if isawaitable(events) else events:
+            pass
+
+    async with played({A: OUTAGES["cut"], B: "Whole."}, on_partial="interrupt") as play:
+        with anyio.fail_after(LIMIT), pytest.raises(sidestep.StreamInterrupted) as raised:
+            await read(agent_of(play))
 
     assert raised.value.emitted == "Half an "
 
