@@ -211,6 +211,15 @@ async def test_messages_take_back_what_anthropic_s_sdk_writes(
 async def test_responses_take_back_what_openai_s_sdk_writes(
     route: str, form: str, is_stream: bool
 ) -> None:
+    """xAI refuses a `content` of null beside encrypted thinking, as `model_dump` writes it."""
+    if route.startswith("xai/") and form.startswith("model_dump"):
+        with pytest.raises(package("openai").BadRequestError, match="compaction blob"):
+            await _take_back(route, form, is_stream=is_stream)
+    else:
+        await _take_back(route, form, is_stream=is_stream)
+
+
+async def _take_back(route: str, form: str, *, is_stream: bool) -> None:
     tools = [{"type": "function", "name": name, "parameters": SCHEMA} for name in NAMES]
     async with (
         strict(route) as (stub, base),
