@@ -174,30 +174,27 @@ def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
     degrades = limits.max_swaps > 0 and _applies(rule.degrade, is_listed, sibling is not None)
     may_leave = sibling is not None and state.sibling_is_healthy
     retry = _retry(failure, rule, state, limits, may_leave=may_leave, is_outage=degrades)
-    if retry is not None and not (may_leave and _is_better_elsewhere(failure, state, retry)):
+    leaves = may_leave and _is_better_elsewhere(failure, state, degrades=degrades)
+    awaits_retry = (
+        retry is not None and may_leave and not leaves and degrades and state.is_retried_elsewhere
+    )
+    if retry is not None and not (leaves or awaits_retry):
         return retry
+    cooldown = _asked_wait(failure, state) if degrades and not awaits_retry else None
     if sibling is not None:
-        awaits = retry is not None and not _would_leave_alone(failure, state, retry)
         return Swap(
             sibling=sibling,
-            cooldown=_asked_wait(failure, state) if degrades and not awaits else None,
+            cooldown=cooldown,
             passed_over=state.passed_over,
-            awaits_retry=awaits,
+            awaits_retry=awaits_retry,
         )
-    cooldown = _asked_wait(failure, state) if degrades else None
     why = _why(failure, rule, state, limits, may_swap=may_swap)
     return Stop(why=why, cooldown=cooldown, passed_over=state.passed_over if has_swaps else ())
 
 
-def _is_better_elsewhere(failure: Failure, state: StepState, retry: Retry) -> bool:
-    """True if a healthy sibling is to be taken although *retry* is allowed."""
-    is_retried = retry.is_outage and state.is_retried_elsewhere
-    return is_retried or _would_leave_alone(failure, state, retry)
-
-
-def _would_leave_alone(failure: Failure, state: StepState, retry: Retry) -> bool:
-    """True if a healthy sibling would be taken even if no other step retried the route."""
-    is_failed_probe = state.is_probe and retry.is_outage
+def _is_better_elsewhere(failure: Failure, state: StepState, *, degrades: bool) -> bool:
+    """True if a healthy sibling is to be taken although a retry may be allowed."""
+    is_failed_probe = state.is_probe and degrades
     return failure.is_unreachable or failure.lacks_capacity or state.is_degraded or is_failed_probe
 
 
