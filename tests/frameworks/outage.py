@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx2
+import pytest
 
 import sidestep
 from sidestep import Route, Sidestep, testing
@@ -109,3 +110,28 @@ async def played(
 def patient(providers: Mapping[str, Provider], seconds: float) -> dict[str, Provider]:
     timeouts = Timeouts(connect=PATIENCE, first_event=seconds, gap=seconds)
     return {name: replace(provider, timeouts=timeouts) for name, provider in providers.items()}
+
+
+def no_model(route: Route) -> Any:
+    return None
+
+
+def broken(route: Route) -> Any:
+    raise KeyError("GROQ_API_KEY")
+
+
+bad_input = pytest.mark.parametrize(
+    ("middleware", "route", "build", "error", "text"),
+    [
+        pytest.param(None, A, no_model, TypeError, "pass a `Sidestep`", id="no middleware"),
+        pytest.param(Sidestep(), A, None, TypeError, "pass a function", id="no function"),
+        pytest.param(
+            Sidestep(), A, no_model, sidestep.ConfigError, "returned None: return", id="none"
+        ),
+        pytest.param(
+            Sidestep(), A, broken, sidestep.ConfigError, "raised KeyError: 'GROQ", id="raises"
+        ),
+        pytest.param(Sidestep(), "a", no_model, ValueError, "provider/model", id="no route"),
+    ],
+)
+"""What each framework's class refuses, with the text of its error."""

@@ -24,7 +24,19 @@ from sidestep import Route
 from sidestep.langchain import SidestepMiddleware
 from sidestep.session.embed.langchain_messages import request_for
 
-from .outage import CALL, CLAUDE, MOVES, OUTAGES, REFUSED, A, B, Played, first_call, played
+from .outage import (
+    CALL,
+    CLAUDE,
+    MOVES,
+    OUTAGES,
+    REFUSED,
+    A,
+    B,
+    Played,
+    bad_input,
+    first_call,
+    played,
+)
 
 pytestmark = [
     pytest.mark.asyncio,
@@ -283,30 +295,12 @@ async def test_cache_settings_are_dropped_wherever_they_stand(
     assert request.messages[0].content == [CACHED]  # it is the agent's own
 
 
-def no_model(route: Route) -> Any:
-    return None
-
-
-def broken(route: Route) -> Any:
-    raise KeyError("GROQ_API_KEY")
-
-
-@pytest.mark.parametrize(
-    ("middleware", "route", "build", "error", "text"),
-    [
-        pytest.param(None, A, no_model, TypeError, "pass a `Sidestep`", id="no middleware"),
-        pytest.param(..., A, None, TypeError, "pass a function", id="no function"),
-        pytest.param(..., A, no_model, sidestep.ConfigError, "returned None: return", id="none"),
-        pytest.param(..., A, broken, sidestep.ConfigError, "raised KeyError: 'GROQ", id="raises"),
-        pytest.param(..., "a", no_model, ValueError, "provider/model", id="no route"),
-    ],
-)  # fmt: skip
+@bad_input
 async def test_bad_input_is_refused_before_a_request(
     middleware: Any, route: str, build: Any, error: type[Exception], text: str
 ) -> None:
-    given = sidestep.Sidestep() if middleware is ... else middleware
     with pytest.raises(error, match=text):
-        SidestepMiddleware(given, route, build)
+        SidestepMiddleware(middleware, route, build)
 
 
 async def test_a_sibling_without_a_model_is_passed_over() -> None:

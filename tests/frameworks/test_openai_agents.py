@@ -24,7 +24,7 @@ import sidestep
 from sidestep import Route
 from sidestep.openai_agents import Retracted, SidestepModelProvider
 
-from .outage import CALL, GPT, MOVES, OUTAGES, REFUSED, A, B, Played, first_call, played
+from .outage import CALL, GPT, MOVES, OUTAGES, REFUSED, A, B, Played, bad_input, first_call, played
 
 pytestmark = [
     pytest.mark.asyncio,
@@ -274,30 +274,12 @@ async def test_the_model_of_an_agent_is_the_requested_route(
         assert play.stub.routes == asked
 
 
-def no_model(route: Route) -> Any:
-    return None
-
-
-def broken(route: Route) -> Any:
-    raise KeyError("GROQ_API_KEY")
-
-
-@pytest.mark.parametrize(
-    ("middleware", "route", "build", "error", "text"),
-    [
-        pytest.param(None, A, no_model, TypeError, "pass a `Sidestep`", id="no middleware"),
-        pytest.param(..., A, None, TypeError, "pass a function", id="no function"),
-        pytest.param(..., A, no_model, sidestep.ConfigError, "returned None: return", id="none"),
-        pytest.param(..., A, broken, sidestep.ConfigError, "raised KeyError: 'GROQ", id="raises"),
-        pytest.param(..., "a", no_model, ValueError, "provider/model", id="no route"),
-    ],
-)
+@bad_input
 async def test_bad_input_is_refused_before_a_request(
     middleware: Any, route: str, build: Any, error: type[Exception], text: str
 ) -> None:
-    given = sidestep.Sidestep() if middleware is ... else middleware
     with pytest.raises(error, match=text):
-        SidestepModelProvider(given, route, build)
+        SidestepModelProvider(middleware, route, build)
 
 
 async def test_an_agent_whose_model_is_no_route_is_refused_before_a_request() -> None:

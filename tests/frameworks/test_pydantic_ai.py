@@ -27,7 +27,21 @@ import sidestep
 from sidestep import Route
 from sidestep.pydantic_ai import SidestepModel
 
-from .outage import CALL, CLAUDE, GPT, MOVES, OUTAGES, REFUSED, A, B, Played, first_call, played
+from .outage import (
+    CALL,
+    CLAUDE,
+    GPT,
+    MOVES,
+    OUTAGES,
+    REFUSED,
+    A,
+    B,
+    Played,
+    bad_input,
+    first_call,
+    no_model,
+    played,
+)
 
 pytestmark = [
     pytest.mark.asyncio,
@@ -245,31 +259,18 @@ async def test_only_its_own_reasoning_goes_to_a_route(
     assert ("msg_1" in sent) is (kept and provider == "openai")
 
 
-def no_model(route: Route) -> Any:
-    return None
-
-
-def broken(route: Route) -> Any:
-    raise KeyError("GROQ_API_KEY")
-
-
-@pytest.mark.parametrize(
-    ("middleware", "route", "build", "stream", "error", "text"),
-    [
-        pytest.param(None, A, no_model, "live", TypeError, "a `Sidestep`", id="no middleware"),
-        pytest.param(..., A, None, "live", TypeError, "pass a function", id="no function"),
-        pytest.param(..., A, no_model, "live", sidestep.ConfigError, "None: return", id="none"),
-        pytest.param(..., A, broken, "live", sidestep.ConfigError, "KeyError: 'GR", id="raises"),
-        pytest.param(..., "a", no_model, "live", ValueError, "provider/model", id="no route"),
-        pytest.param(..., A, no_model, "held", ValueError, "'whole' or 'live'", id="no way"),
-    ],
-)
+@bad_input
 async def test_bad_input_is_refused_before_a_request(
-    middleware: Any, route: str, build: Any, stream: Any, error: type[Exception], text: str
+    middleware: Any, route: str, build: Any, error: type[Exception], text: str
 ) -> None:
-    given = sidestep.Sidestep() if middleware is ... else middleware
     with pytest.raises(error, match=text):
-        SidestepModel(given, route, build, stream=stream)
+        SidestepModel(middleware, route, build, stream="live")
+
+
+async def test_another_way_to_stream_is_refused_before_a_request() -> None:
+    way: Any = "held"
+    with pytest.raises(ValueError, match="'whole' or 'live'"):
+        SidestepModel(sidestep.Sidestep(), A, no_model, stream=way)
 
 
 async def test_a_sibling_without_a_model_is_passed_over() -> None:

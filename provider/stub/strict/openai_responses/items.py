@@ -240,18 +240,24 @@ def has_outputs_right_after_calls(request: ResponsesRequest) -> Complaint | None
 
 
 def _unanswered(request: ResponsesRequest, call_id: str) -> Complaint:
-    if request.vendor == "deepseek":
-        message = f"No tool output found for tool call {call_id}"
-        return Complaint(message=message, code="invalid_request_error")
-    message = f"No tool output found for function call {call_id}."
-    return Complaint(message=message, param="input")
+    return _unpaired(
+        request,
+        f"No tool output found for function call {call_id}.",
+        at_deepseek=f"No tool output found for tool call {call_id}",
+    )
 
 
 def _uncalled(request: ResponsesRequest, call_id: str) -> Complaint:
+    return _unpaired(
+        request,
+        f"No tool call found for function call output with call_id {call_id}.",
+        at_deepseek=f"No tool call found for tool output with call_id {call_id}",
+    )
+
+
+def _unpaired(request: ResponsesRequest, message: str, *, at_deepseek: str) -> Complaint:
     if request.vendor == "deepseek":
-        message = f"No tool call found for tool output with call_id {call_id}"
-        return Complaint(message=message, code="invalid_request_error")
-    message = f"No tool call found for function call output with call_id {call_id}."
+        return Complaint(message=at_deepseek, code="invalid_request_error")
     return Complaint(message=message, param="input")
 
 
