@@ -6,16 +6,16 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, filterfalse
 from weakref import WeakSet, WeakValueDictionary, ref
 
 from ...provider.fork import finish_imports
 from ...provider.route import Route
 from ..plan.sibling_map import reachable
-from ..skip_reason import TEMPORARY_REASONS, PassedOver, Unfit
+from ..skip_reason import Unfit
 from .cooldown import FORGET_AFTER, Cooling, Probe, bounded_map, grown
 
 
@@ -245,32 +245,8 @@ class DegradedRoutes:
         """
         if self.is_available(route):
             return route
-        routes = chain((route,), reachable(route, siblings))
-        start, _ = self.first_available(
-            routes, lambda each: None if unfit is None or each == route else unfit(each)
-        )
-        return start or route
-
-    def first_available(
-        self, routes: Iterable[Route], unfit: Unfit
-    ) -> tuple[Route | None, PassedOver]:
-        """Return the first available one of *routes*, and those before it with the reasons.
-
-        If none is available, this is the first one that is only degraded or probed.
-
-        Args:
-            unfit: Returns why a route cannot take the step; None: it can.
-        """
-        passed_over: list[tuple[Route, str]] = []
-        for route in routes:
-            why = unfit(route) or self.why_unavailable(route)
-            if why is None:
-                return route, tuple(passed_over)
-            passed_over.append((route, why))
-        for place, (route, why) in enumerate(passed_over):
-            if why in TEMPORARY_REASONS:
-                return route, tuple(passed_over[:place])
-        return None, tuple(passed_over)
+        available = filter(self.is_available, reachable(route, siblings))
+        return next(available if unfit is None else filterfalse(unfit, available), route)
 
     def candidate(
         self,

@@ -181,5 +181,14 @@ def choose_start(
     requested = options.requested
     if not options.unfit and not options.is_chain and degraded.is_available(requested):
         return requested, ()  # nearly every step
-    routes = chain((requested,), reachable(requested, options.siblings))
-    return degraded.first_available(routes, unfit)
+    passed_over: list[tuple[Route, str]] = []
+    for route in chain((requested,), reachable(requested, options.siblings)):
+        why = unfit(route) or degraded.why_unavailable(route)
+        if why is None:
+            return route, tuple(passed_over)
+        passed_over.append((route, why))
+    # If no fit route is available, start on the first one although it is degraded.
+    for place, (route, why) in enumerate(passed_over):
+        if why in TEMPORARY_REASONS:
+            return route, tuple(passed_over[:place])
+    return None, tuple(passed_over)
