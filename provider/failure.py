@@ -46,6 +46,22 @@ class Stage(StrEnum):
     END = "end"
 
 
+class Scope(StrEnum):
+    """Whose a failure is: which requests would fail as well.
+
+    ROUTE: every request to the route. KEY: every request with the key, to any route of its
+    provider. KEY_ON_ROUTE: the requests to the route with this key.
+    """
+
+    ROUTE = "route"
+    KEY = "key"
+    KEY_ON_ROUTE = "key_on_route"
+
+
+_KEYED = frozenset({FailureKind.RATE_LIMIT, FailureKind.QUOTA, FailureKind.AUTH})
+"""Kinds that another key can cure."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Failure:
     """Why one attempt failed.
@@ -68,6 +84,8 @@ class Failure:
         because: What decided on the kind, in words: a type, a code, a status; empty: the message
             says it.
         cure: The change of the request that a refusal asks for; None: it asks for none.
+        scope: Whose the failure is, where the provider's words say it; None: they do not. See
+            `is_of`.
         cause: The exception behind it. A pickle or a copy holds a `RecordedCause` in its place,
             because many exceptions can be neither pickled nor copied.
     """
@@ -85,6 +103,7 @@ class Failure:
     should_retry: bool | None = None
     because: str = ""
     cure: Cure | None = None
+    scope: Scope | None = None
     cause: Cause | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
@@ -102,6 +121,13 @@ class Failure:
     def is_unreachable(self) -> bool:
         """Nothing listens there: asking again at once cannot help."""
         return self.kind is FailureKind.NETWORK and self.code in {"refused", "no_such_host"}
+
+    @property
+    def is_of(self) -> Scope:
+        """`scope`, or what the kind says: a limit, quota or key is the key's on its route."""
+        if self.scope is not None:
+            return self.scope
+        return Scope.KEY_ON_ROUTE if self.kind in _KEYED else Scope.ROUTE
 
     def __str__(self) -> str:
         status = "" if self.status is None else f" {self.status}"

@@ -125,6 +125,7 @@ __all__ = [
     "RetryPolicy",
     "Route",
     "RouteDegraded",
+    "Scope",
     "Session",
     "Settings",
     "Sidestep",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ...provider.classify.exception import classify_exception
 from ...provider.cure import Cure
 from ...provider.error import ProviderError
-from ...provider.failure import Failure, FailureKind
+from ...provider.failure import Failure, FailureKind, Scope
 from ..callback import log_callback_error, shown
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _FIELDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "retry_after": ((int, float, NoneType), "a number of seconds, or None"),
     "reset_at": ((datetime, NoneType), "a `datetime`, or None"),
     "should_retry": ((bool, NoneType), "True, False or None"),
+    "scope": ((Scope, NoneType), "a `Scope`, or None"),
     "cure": ((Cure, NoneType), "a `Cure`, or None"),
 }
 """The types of each field, and their names in an error."""
