@@ -8,6 +8,7 @@ Source: httpcore 1.0.9, `AsyncConnectionPool._assign_requests_to_connections`.
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -28,6 +29,25 @@ LONGEST_IDLE = 30.0
 ONE = httpx.Limits(max_connections=1, keepalive_expiry=LONGEST_IDLE)
 _CLOSE = 1.0
 """Seconds to close a connection."""
+_MOST = 8_192
+_FEWEST = 16
+"""The limits of `most_connections`."""
+
+
+def most_connections() -> int:
+    """Return how many connections this process should have: half of the files it may open.
+
+    The soft limit is 256 on macOS and 1,024 on Linux, unless someone has raised it. Windows has no
+    such limit.
+    """
+    try:
+        import resource
+    except ImportError:
+        return _MOST
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if files == resource.RLIM_INFINITY:
+        return _MOST
+    return min(max(files // 2, _FEWEST), _MOST)
 
 
 @dataclass(slots=True)
@@ -57,15 +77,20 @@ class _Idle:
 class Connections(httpx.AsyncBaseTransport):
     """As many connections as there are requests at once; an idle connection is used again.
 
-    There is no limit, because a request that waited for a connection would look like a provider
-    that does not answer. An idle connection is closed after `LONGEST_IDLE` seconds at most.
+    No request waits for a connection here, because it would look like a provider that does not
+    answer: `SharedHttp` bounds the requests. An idle connection is closed after `LONGEST_IDLE`
+    seconds at most, or when another is opened beyond the limit.
 
     Args:
         new: Returns a transport for one connection, which has the limits `ONE`.
+        most: How many connections may be open, the idle ones included.
     """
 
-    def __init__(self, new: Callable[[], httpx.AsyncBaseTransport]) -> None:
+    def __init__(
+        self, new: Callable[[], httpx.AsyncBaseTransport], *, most: float = math.inf
+    ) -> None:
         self._new = new
+        self._most = most
         self._open: set[httpx.AsyncBaseTransport] = set()
         self._idle: dict[_Origin, _Idle] = {}
         self._stop_timer: Callable[[], None] | None = None
@@ -76,6 +101,8 @@ class Connections(httpx.AsyncBaseTransport):
         origin = url.raw_scheme, url.raw_host, url.port
         connection = self._take(origin)
         try:
+            if len(self._open) > self._most:
+                await self._close_idle()
             response = await connection.handle_async_request(request)
         except BaseException:
             await self._close(connection)
@@ -110,6 +137,13 @@ class Connections(httpx.AsyncBaseTransport):
         connection = self._new()
         self._open.add(connection)
         return connection
+
+    async def _close_idle(self) -> None:
+        """Close one idle connection, if there is one."""
+        for idle in self._idle.values():
+            if idle.connections:
+                await self._close(idle.take())
+                return
 
     async def _sweep(self) -> None:
         """Close unused connections, and plan the next sweep if others are idle."""

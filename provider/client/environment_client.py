@@ -20,7 +20,7 @@ import httpx
 
 from ..error import ConfigError
 from ..log import logger
-from .connections import ONE, Connections
+from .connections import ONE, Connections, most_connections
 
 _CANNOT = (ValueError, ImportError, OSError, httpx.InvalidURL)
 _SCHEMES = ("http", "https", "all")
@@ -71,7 +71,7 @@ def _connections(certificates: ssl.SSLContext, proxy: str | None) -> Connections
     """Return the connections through *proxy*; None: those without one."""
     new = partial(httpx.AsyncHTTPTransport, verify=certificates, limits=ONE, proxy=proxy)
     new()  # because it raises what is wrong with the proxy
-    return Connections(new)
+    return Connections(new, most=most_connections())
 
 
 def _direct_hosts() -> list[str]:

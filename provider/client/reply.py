@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..conversation import Part, Usage
     from ..delta import Delta
     from ..error import ProviderError
+    from ..wire.protocol import Decoder
     from .idle_timer import IdleTimer
     from .rendering import RenderedRequest
     from .shared_http import SharedHttp
@@ -65,10 +67,7 @@ class Reply:
         self._secret = Secret(key)
         self._errors = AttemptErrors(self.route, self._secret)
         self._wall_clock = wall_clock
-        self._stream = Stream(provider, self._errors)
-        self._decoder = self._stream.reading.decoder
-        self._decoder.max_output_tokens = rendering.max_output_tokens
-        self._decoder.follows_results = rendering.follows_results
+        self._place: anyio.Semaphore | None = None
         self._body: Body | None = None
         self._deltas: AsyncGenerator[Delta, None] | None = None
         self._is_sheltered = is_sheltered
@@ -76,6 +75,23 @@ class Reply:
         self._scope = anyio.CancelScope()
         self._idle_timer: IdleTimer
         self._seconds_left = provider.timeouts.first_event
+
+    @cached_property
+    def _stream(self) -> Stream:
+        """What reads the answer.
+
+        It is made once something arrives, because its twenty objects would cost the garbage
+        collector much while a thousand requests wait.
+        """
+        stream = Stream(self._provider, self._errors)
+        decoder = stream.reading.decoder
+        decoder.max_output_tokens = self._rendering.max_output_tokens
+        decoder.follows_results = self._rendering.follows_results
+        return stream
+
+    @property
+    def _decoder(self) -> Decoder:
+        return self._stream.reading.decoder
 
     @property
     def parts(self) -> list[Part]:
@@ -184,6 +200,7 @@ class Reply:
 
     async def _open(self) -> None:
         """Send the request, and read the response if it is not a stream."""
+        self._place = await self._http.take_place()
         self._idle_timer.expect(self._seconds_left)
         try:
             http = self._http.client()
@@ -211,11 +228,16 @@ class Reply:
 
     async def _close(self) -> None:
         """Close the deltas and the connection."""
-        if self._deltas is not None:
-            with suppress(RuntimeError):  # another task iterates over them
-                await self._deltas.aclose()
-        if self._body is not None and not self._body.is_released:
-            await self._body.abandon()
+        try:
+            if self._deltas is not None:
+                with suppress(RuntimeError):  # another task iterates over them
+                    await self._deltas.aclose()
+            if self._body is not None and not self._body.is_released:
+                await self._body.abandon()
+        finally:
+            place, self._place = self._place, None
+            if place is not None:
+                place.release()
 
     def _connect_failure(self, failure: Failure) -> Failure:
         if failure.kind is FailureKind.TIMEOUT and failure.stage is Stage.CONNECT:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio
 import httpx
 import sniffio
 
 from ..error import ConfigError
+from .connections import most_connections
 from .environment_client import environment_client
 
 if TYPE_CHECKING:
@@ -35,6 +37,18 @@ class SharedHttp:
         self._host_client = host_client
         self._own: httpx.AsyncClient | None = None
         self._loop: object = None
+        self._places: anyio.Semaphore | None = None
+
+    async def take_place(self) -> anyio.Semaphore | None:
+        """Wait until one more request may be under way, and return what to release after it.
+
+        An own client has as many connections as requests under way, so that more of them would
+        take all files that this process may open. None: the agent's own client has its own limits.
+        """
+        self.client()
+        if self._places is not None:
+            await self._places.acquire()
+        return self._places
 
     def client(self) -> httpx.AsyncClient:
         """Return the client to send with.
@@ -50,9 +64,10 @@ class SharedHttp:
         if loop is not self._loop:
             if self._own is not None and not _has_ended(self._loop):
                 raise ConfigError(f"this `Client` is in use in another event loop: {_ONE_EACH}")
+            self._own = None
+        if self._own is None:
             self._own, self._loop = environment_client(), loop
-        elif self._own is None:
-            self._own = environment_client()
+            self._places = anyio.Semaphore(most_connections(), fast_acquire=True)
         return self._own
 
     def explained(self, error: Exception) -> Exception:

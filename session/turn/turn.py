@@ -87,6 +87,9 @@ class Turn:
             raise
         finally:
             state.ledger.end_turn()
+            del (
+                self._tools
+            )  # they refer to this turn, and only the garbage collector would free both
         ended = TurnEnded(self._text, self._route, state.route)
         self.emit(ended)
         return ended

@@ -17,7 +17,9 @@ import httpx
 import pytest
 
 from sidestep import Client, FailureKind, Route
-from sidestep.provider.client.connections import LONGEST_IDLE, ONE, Connections
+from sidestep.provider.catalog.provider import Timeouts
+from sidestep.provider.client import environment_client, shared_http
+from sidestep.provider.client.connections import LONGEST_IDLE, ONE, Connections, most_connections
 
 from ...virtual import virtual_backend
 from .answers import failed
@@ -217,6 +219,77 @@ async def test_a_request_costs_the_same_whatever_number_of_connections_is_open()
             costs.append(min([await calls(client) for _ in range(5)]))
 
         assert costs[1] < 1.1 * costs[0]
+
+
+FEW = 4
+
+
+@pytest.fixture
+def few_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Allow this process so few files that it may have `FEW` connections."""
+    for module in (environment_client, shared_http):
+        monkeypatch.setattr(module, "most_connections", lambda: FEW)
+
+
+@pytest.mark.usefixtures("few_files")
+async def test_requests_beyond_the_files_of_the_process_wait_and_are_not_late() -> None:
+    async with asking() as (server, client), anyio.create_task_group() as tasks:
+        for _ in range(5 * FEW):
+            tasks.start_soon(ask, client)
+        for waited in range(1, 6):
+            server.go = anyio.Event()
+            await server.until(lambda now: now.asked == waited * FEW)  # noqa: B023
+            await anyio.sleep(0.8 * Timeouts().gap)  # in all more than a request may be silent
+            server.go.set()
+
+    assert server.opened == FEW
+
+
+@pytest.mark.usefixtures("few_files")
+async def test_a_request_that_is_cancelled_while_it_waits_leaves_its_place_to_others() -> None:
+    async with asking() as (server, client), anyio.create_task_group() as tasks:
+        for _ in range(FEW):
+            tasks.start_soon(ask, client)
+        await server.until(lambda now: now.asked == FEW)
+        async with anyio.create_task_group() as impatient:
+            for _ in range(FEW):
+                impatient.start_soon(ask, client)
+            await anyio.wait_all_tasks_blocked()
+            impatient.cancel_scope.cancel()
+        server.go.set()
+        await ask_at_once(server, client, FEW)
+
+    assert server.opened == FEW
+
+
+@pytest.mark.usefixtures("few_files")
+async def test_idle_connections_to_one_server_make_room_for_those_to_another() -> None:
+    async with asking() as (one, client):
+        await ask_at_once(one, client, FEW)
+        async with asking() as (other, elsewhere):
+            elsewhere._http = client._http
+            await ask_at_once(other, elsewhere, FEW)
+            await one.until(lambda now: now.alive == 0)
+
+            assert other.alive == FEW
+
+
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [
+        pytest.param(256, 128, id="macOS"),
+        pytest.param(1_024, 512, id="Linux"),
+        pytest.param(8, 16, id="next to none"),
+        pytest.param(1_048_576, 8_192, id="a container"),
+        pytest.param(-1, 8_192, id="no limit"),
+    ],
+)
+def test_half_of_the_files_that_the_process_may_open_are_for_connections(
+    files: int, connections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resource = pytest.importorskip("resource", reason="Windows has no such limit")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (files, resource.RLIM_INFINITY))
+    assert most_connections() == connections
 
 
 def responses() -> list[httpx.Response]:

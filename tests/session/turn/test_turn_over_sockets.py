@@ -31,6 +31,7 @@ from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.conversation import Reasoning, Text
 from sidestep.session.drill.judge import shown
 from sidestep.session.step.step import Step
+from sidestep.session.turn.turn import Turn
 
 from ...virtual import VirtualClock, run_virtually
 from .outage import A, B, Outage
@@ -50,25 +51,26 @@ async def test_an_answer_is_kept_with_the_route_that_gave_it() -> None:
     assert (answer.route, answer.requested, answer.parts) == (B, A, [Text("hello")])
 
 
-def steps_alive() -> list[Step]:
-    return [each for each in gc.get_objects() if type(each) is Step]
+def alive(kind: type) -> list[object]:
+    return [each for each in gc.get_objects() if type(each) is kind]
 
 
 @pytest.mark.skipif(sys.implementation.name != "cpython", reason="elsewhere all is collected")
-async def test_the_steps_of_a_turn_are_freed_without_the_garbage_collector() -> None:
+@pytest.mark.parametrize("kind", [Step, Turn])
+async def test_what_a_turn_needed_is_freed_without_the_garbage_collector(kind: type) -> None:
     async with Outage({A: {"text": "hello"}}) as outage:
         await outage.session.turn("hi")
         gc.collect()
         gc.disable()
-        earlier = steps_alive()  # of other tests, for which somebody keeps them
+        earlier = alive(kind)  # of other tests, for which somebody keeps them
         try:
             for _ in range(5):
                 await outage.session.turn("hi")
-            steps = [each for each in steps_alive() if all(each is not one for one in earlier)]
+            left = [each for each in alive(kind) if all(each is not one for one in earlier)]
         finally:
             gc.enable()
 
-    assert len(steps) <= 1
+    assert len(left) <= 1
 
 
 @pytest.mark.parametrize(
