@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from ..provider.conversation import Output, ToolState
@@ -80,12 +81,18 @@ class Repaired:
 
 @dataclass(slots=True)
 class RouteDegraded:
-    """*route* is degraded for *seconds*: steps start on a sibling if one is available."""
+    """*route* is degraded for *seconds*: steps start on a sibling if one is available.
+
+    Args:
+        reset_at: When the provider's limit resets, if that is later than any cooldown may end. The
+            route is probed meanwhile. None: no such reset is known.
+    """
 
     step: int
     route: Route
     seconds: float
     failure: Failure
+    reset_at: datetime | None = None
 
 
 @dataclass(slots=True)

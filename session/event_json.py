@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from datetime import datetime
 from typing import Any
 
 from ..provider.failure import Failure
@@ -18,6 +19,8 @@ def to_json(event: Event) -> dict[str, Any]:
 def _value_to_json(value: object) -> object:
     if isinstance(value, Failure):
         return failure_to_json(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, list):  # the output of a tool, with images in it
         from ..provider.conversation_json import part_to_json
 

@@ -21,5 +21,7 @@ def without_numbers(reason: str) -> str:
     return _NUMBER.sub("#", reason)
 
 
-TEMPORARY_REASONS = frozenset({"degraded", "probed", "tried"})
+KEY_REASONS = frozenset({"out of quota", "key refused"})
+"""Reasons against a key: its credits are used up, or it is refused."""
+TEMPORARY_REASONS = frozenset({"degraded", "probed", "tried"}) | KEY_REASONS
 """Reasons that pass with time; any other reason says why a route cannot take the step at all."""

@@ -55,6 +55,11 @@ class Provider:
     )  # facts hold mappings, which have no hash
 
     @property
+    def key_variables(self) -> tuple[str, ...]:
+        """The environment variables that hold its keys, in order; empty: no key is needed."""
+        return () if self.api_key_env is None else (self.api_key_env,)
+
+    @property
     def has_limits(self) -> bool:
         """True if a boundary, context window or capability is known, which a step may not fit."""
         facts = (self.boundary, self.context_window, self.capabilities)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.catalog.catalog import catalog
 from ...provider.catalog.provider import Provider
 from ...provider.error import ConfigError
@@ -13,6 +14,7 @@ from ...provider.log import logger
 from ...provider.route import Route
 from .chain_entry import entry_at
 from .config import FallbackConfig
+from .keyed_route import KeyedRoute, KeyRing
 from .limits import Limits, limits_of
 from .load import providers_of
 from .misspelt_key import misspelt_key
@@ -37,7 +39,8 @@ class ActivePlan:
             is 0.
         limits: What one step may do.
         providers: The providers that the configuration defines, for classifying failures.
-        environ: Where ``SIDESTEP_PROVIDERS`` is read.
+        environ: Where ``SIDESTEP_PROVIDERS`` is read, and the keys.
+        keys: The keys of each route.
     """
 
     configured: Plan | None
@@ -45,6 +48,7 @@ class ActivePlan:
     limits: Limits
     providers: Mapping[str, Provider]
     environ: Mapping[str, str]
+    keys: KeyRing
     _options: dict[str, RouteOptions] = field(default_factory=dict, repr=False, compare=False)
     _looked_up: dict[Route, object] = field(default_factory=dict, repr=False, compare=False)
 
@@ -62,7 +66,12 @@ class ActivePlan:
             limits=limits_of(plan, policy),
             providers=_configured_providers(configured),
             environ=environ,
+            keys=KeyRing(_several_keys(configured, environ), environ),
         )
+
+    def keys_of(self, route: Route) -> tuple[KeyedRoute, ...]:
+        """Return *route* with each key of its provider, in order; there is always one at least."""
+        return self.keys.of(route)
 
     @property
     def config(self) -> FallbackConfig | None:
@@ -156,3 +165,16 @@ def _configured_providers(plan: Plan | None) -> Mapping[str, Provider]:
         logger.warning("%s; its provider settings are not used", error)
         return plan.providers
     return {name: providers[name] for name in plan.config.providers} | dict(plan.providers)
+
+
+def _several_keys(plan: Plan | None, environ: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+    """Return the variables of each provider that has several keys."""
+    is_configured = plan is not None and (plan.config.providers or plan.providers)
+    if not (is_configured or environ.get(PROVIDERS_VARIABLE)):
+        return {}  # the catalog names one each
+    try:
+        providers = providers_of(plan, environ)
+    except ConfigError:
+        return {}  # the error is raised where providers are used
+    several = {name: each.key_variables for name, each in providers.items()}
+    return {name: variables for name, variables in several.items() if len(variables) > 1}

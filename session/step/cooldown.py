@@ -1,4 +1,4 @@
-"""The cooldown of one route, and the right to probe or to retry the route."""
+"""The cooldown of one route or key, and the right to probe or to retry it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from weakref import ReferenceType
 
 from cachetools import TLRUCache
 
-from ...provider.route import Route
+from ...provider.failure import FailureKind
+from ..plan.keyed_route import Entry
 
 FORGET_AFTER = 3600.0
 """Seconds after its cooldown until a route that no step probed is forgotten."""
+_OF_KEY = {FailureKind.QUOTA: "out of quota", FailureKind.AUTH: "key refused"}
 
 
 class Probe:
@@ -28,27 +30,65 @@ class Probe:
 
 @dataclass(slots=True)
 class Cooling:
-    """The state of a route that failed.
+    """The state of a route or key that failed.
 
     Args:
         cooldowns: Consecutive cooldowns; 0: another step retries the route.
         change: `DegradedRoutes.changes` after the last failure.
+        kind: The kind of the last failure; None: it is not known.
+        resets_at: When the provider's limit resets, if that is later than any cooldown may end.
     """
 
     healthy_at: float
     cooldowns: int
     change: int = 0
     probe: ReferenceType[Probe] | None = None
+    kind: FailureKind | None = None
+    resets_at: float = -math.inf
 
     def is_probed(self) -> bool:
         return self.probe is not None and self.probe() is not None
 
+    @property
+    def forgotten_at(self) -> float:
+        """The instant at which this state is forgotten."""
+        return max(self.healthy_at + FORGET_AFTER, self.resets_at)
 
-def bounded_map(timer: Callable[[], float], max_routes: int) -> TLRUCache[Route, Cooling]:
-    """Return an empty map; it forgets each route `FORGET_AFTER` seconds after the cooldown."""
+    def why_unavailable(self, entry: Entry, now: float) -> str | None:
+        """Return why no step starts with *entry*, which is in this state; None: steps do."""
+        if now < self.healthy_at:
+            is_of_key = not isinstance(entry, str) and "/" not in entry[0]
+            word = None if self.kind is None or not is_of_key else _OF_KEY.get(self.kind)
+            return word or "degraded"
+        return "probed" if self.is_probed() else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """What keeps steps from a route.
+
+    Args:
+        why: The reason, as in `CandidateSkipped`.
+        seconds: Seconds until the first of its keys is due back, or due for a probe. 0: the route
+            is being probed.
+        kind: The kind of the failure that keeps this key out so long; None: it is not known.
+        api_key_env: The variable of this key; None: the provider has one key or none.
+        resets_in: Seconds until the provider's limit resets, if that is longer than a cooldown may
+            be, so that the route is probed meanwhile. None: no such reset is known.
+    """
+
+    why: str
+    seconds: float
+    kind: FailureKind | None
+    api_key_env: str | None = None
+    resets_in: float | None = None
+
+
+def bounded_map(timer: Callable[[], float], max_routes: int) -> TLRUCache[Entry, Cooling]:
+    """Return an empty map; it forgets each state at its `forgotten_at`."""
     return TLRUCache(
         maxsize=max_routes,
-        ttu=lambda _route, cooling, _now: cooling.healthy_at + FORGET_AFTER,
+        ttu=lambda _entry, cooling, _now: cooling.forgotten_at,
         timer=timer,
     )
 

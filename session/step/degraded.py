@@ -3,82 +3,48 @@
 from __future__ import annotations
 
 import math
-import os
-import threading
-import time
-from collections.abc import Callable, Container, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from itertools import chain, filterfalse
-from weakref import WeakSet, WeakValueDictionary, ref
+from collections.abc import Container, Mapping, Sequence
+from itertools import filterfalse
+from weakref import ref
 
-from ...provider.fork import finish_imports
+from ...provider.failure import FailureKind
 from ...provider.route import Route
+from ..plan.keyed_route import Entry, KeyedRoute
 from ..plan.sibling_map import reachable
 from ..skip_reason import Unfit
-from .cooldown import FORGET_AFTER, Cooling, Probe, bounded_map, grown
+from .cooldown import Cooling, Outage, Probe, grown
+from .cooling_map import EMPTY, CoolingMap
+from .swap_target import NOTHING, SwapTarget, find_target
 
 
-@dataclass(frozen=True, slots=True)
-class SwapTarget:
-    """The route that a swap would take.
-
-    Args:
-        route: None: there is no route to swap to.
-        is_available: False: every sibling is degraded, and this one is used anyway.
-        skipped: The nearer siblings, each with the reason against it: ``degraded``, ``probed``,
-            ``tried``, or why it cannot take the step.
-    """
-
-    route: Route | None
-    is_available: bool
-    skipped: tuple[tuple[Route, str], ...] = ()
-
-
-_EMPTY = -math.inf
-"""The instant from which an empty map is empty."""
-NO_TARGET = SwapTarget(None, is_available=False)
-
-
-class DegradedRoutes:
-    """Remember which routes failed lately, in this process only.
+class DegradedRoutes(CoolingMap):
+    """Remember which routes and keys failed lately, in this process only.
 
     A route is degraded until its cooldown ends. From then on one attempt at a time may
-    probe it, until one succeeds or it is degraded again. May be shared by threads. A forked
-    child starts with a copy of the map, in which no route is being probed.
+    probe it, until one succeeds or it is degraded again. The same holds for a key, and for a key on
+    one route. If a provider has several keys, a route is degraded while none of them can be used
+    there. May be shared by threads. A forked child starts with a copy of the map, in which no route
+    is being probed.
 
     Args:
         timer: Clock to read, in seconds.
-        max_routes: How many routes to remember at once. The least recently used is dropped
+        max_routes: How many routes and keys to remember at once. The least recently used is dropped
             beyond that, so it must stay above any real map.
 
     Attributes:
         changes: How many failures were recorded so far, of any route.
+        keys: The keys of each route. A `Sidestep` sets it, with its configuration.
     """
-
-    def __init__(
-        self, *, timer: Callable[[], float] = time.monotonic, max_routes: int = 16_384
-    ) -> None:
-        self._timer = timer
-        # A reentrant lock, because the garbage collector may end a step, and so a probe, while this
-        # thread holds the lock.
-        self._lock = threading.RLock()
-        self._cooling = bounded_map(timer, max_routes)
-        self._retried: WeakValueDictionary[Route, Probe] = WeakValueDictionary()
-        self.changes = 0
-        # From this instant on the map is empty. Usually it is, and then a question costs nearly
-        # nothing.
-        self._forgotten_at = _EMPTY
-        _MAPS.add(self)
 
     def degrade(
         self,
-        route: Route,
+        route: Entry,
         *,
         cooldown: float,
         at_least: float = 0.0,
         growth: float = 1.0,
         max_cooldown: float = 3600.0,
+        kind: FailureKind | None = None,
     ) -> float:
         """Degrade *route*, and return the seconds until its cooldown ends.
 
@@ -86,10 +52,13 @@ class DegradedRoutes:
         It also ends a probe of the route.
 
         Args:
+            route: The route, or the key, or the key on one route.
             cooldown: Seconds from now.
-            at_least: Seconds that the provider asked for; the cooldown is not shorter.
+            at_least: Seconds that the provider asked for; the cooldown is not shorter. Above
+                *max_cooldown* they are remembered, and every cooldown until then is the longest.
             growth: Factor by which each consecutive cooldown grows.
             max_cooldown: Cap on the cooldown, in seconds, whatever the others say.
+            kind: The kind of the failure, for `outage_of`.
 
         Raises:
             ValueError: *cooldown* is negative or not finite.
@@ -106,18 +75,23 @@ class DegradedRoutes:
                 cooling = Cooling(healthy_at=now, cooldowns=0)
             if now >= cooling.healthy_at:
                 cooling.cooldowns += 1
-            seconds = min(max(grown(cooldown, growth, cooling.cooldowns), at_least), max_cooldown)
+            if at_least > max_cooldown:
+                cooling.resets_at = max(cooling.resets_at, now + at_least)
+            asked = max(at_least, cooling.resets_at - now)
+            seconds = min(max(grown(cooldown, growth, cooling.cooldowns), asked), max_cooldown)
             cooling.healthy_at = max(cooling.healthy_at, now + seconds)
             cooling.change = self.changes = self.changes + 1
+            cooling.kind = kind
             cooling.probe = None
             if cooling.healthy_at > now:
                 self._remember(route, cooling)
             return cooling.healthy_at - now
 
-    def recover(self, route: Route, *, since: int | None = None) -> bool:
+    def recover(self, route: Route | KeyedRoute, *, since: int | None = None) -> bool:
         """Forget the failures of *route*, because it has just answered.
 
         Args:
+            route: The route, with the key of the request; without a key, every key is meant.
             since: `changes` when the request was made. A failure that was recorded afterwards is
                 kept, because an answer does not disprove a failure that is younger than its
                 request. None: forget every failure.
@@ -125,18 +99,21 @@ class DegradedRoutes:
         Returns:
             True if nothing is recorded against the route any more.
         """
-        if self._forgotten_at is _EMPTY or self._timer() >= self._forgotten_at:
+        if self._forgotten_at is EMPTY or self._timer() >= self._forgotten_at:
             return True
         with self._lock:
-            cooling = self._cooling.get(route)
-            if cooling is not None and since is not None and cooling.change > since:
-                return False
-            self._cooling.pop(route, None)
+            is_forgotten = True
+            for entry in self._entries_at(route):
+                cooling = self._cooling.get(entry)
+                if cooling is not None and since is not None and cooling.change > since:
+                    is_forgotten = False
+                    continue
+                self._cooling.pop(entry, None)
             if not self._cooling:
-                self._forgotten_at = _EMPTY
-            return True
+                self._note_empty()
+            return is_forgotten
 
-    def begin_retry(self, route: Route) -> Probe | None:
+    def begin_retry(self, route: Entry) -> Probe | None:
         """Return the right to retry *route*, until `release`; None: another step has it."""
         with self._lock:
             if route in self._retried:
@@ -144,11 +121,11 @@ class DegradedRoutes:
             right = self._retried[route] = Probe()
             return right
 
-    def is_retried(self, route: Route) -> bool:
+    def is_retried(self, route: Entry) -> bool:
         """True while a step has the right to retry *route*."""
         return route in self._retried
 
-    def await_retry(self, route: Route) -> None:
+    def await_retry(self, route: Entry) -> None:
         """Keep steps from starting on *route* until another step has finished its retries there.
 
         They stay away as from a route that is probed. The route is not degraded.
@@ -163,71 +140,93 @@ class DegradedRoutes:
             self._remember(route, cooling)
             cooling.probe = ref(right)
 
-    def probe(self, route: Route) -> Probe | None:
+    def probe(self, route: Route | KeyedRoute) -> Probe | None:
         """Return the right to probe *route*, until `recover`, `degrade` or `release`.
+
+        With the route its key is probed, and the key on the route, if they are due.
 
         None: no probe is due, because the route is healthy, still degraded, or being probed.
         """
-        if self._forgotten_at is _EMPTY or self._timer() >= self._forgotten_at:
+        if self._forgotten_at is EMPTY or self._timer() >= self._forgotten_at:
             return None
         with self._lock:
-            cooling = self._cooling.get(route)
-            if cooling is None or cooling.is_probed() or self._timer() < cooling.healthy_at:
-                return None
-            probe = Probe()
-            cooling.probe = ref(probe)
+            probe: Probe | None = None
+            for entry in self._entries_at(route):
+                cooling = self._cooling.get(entry)
+                if cooling is None or cooling.is_probed() or self._timer() < cooling.healthy_at:
+                    continue
+                probe = probe or Probe()
+                cooling.probe = ref(probe)
             return probe
 
-    def release(self, route: Route, right: Probe) -> None:
+    def release(self, route: Route | KeyedRoute, right: Probe) -> None:
         """End *right* without a result, so that another step may probe or retry *route*."""
         with self._lock:
-            if self._retried.get(route) is right:
-                del self._retried[route]
-            cooling = self._cooling.get(route)
-            if cooling is None or cooling.probe is None or cooling.probe() is not right:
-                return
-            cooling.probe = None
-            if not cooling.cooldowns:
-                del self._cooling[route]
+            for entry in self._entries_at(route):
+                if self._retried.get(entry) is right:
+                    del self._retried[entry]
+                cooling = self._cooling.get(entry)
+                if cooling is None or cooling.probe is None or cooling.probe() is not right:
+                    continue
+                cooling.probe = None
+                if not cooling.cooldowns:
+                    del self._cooling[entry]
 
-    def is_degraded(self, route: Route) -> bool:
+    def is_degraded(self, route: Route | KeyedRoute) -> bool:
         """True while *route* is cooling down."""
         return self.seconds_left(route) > 0
 
-    def is_available(self, route: Route) -> bool:
+    def is_available(self, route: Route | KeyedRoute) -> bool:
         """True if *route* is healthy and no attempt is probing it."""
-        if self._forgotten_at is _EMPTY or self._timer() >= self._forgotten_at:
+        if self._forgotten_at is EMPTY or self._timer() >= self._forgotten_at:
             return True
         return self.why_unavailable(route) is None
 
-    def why_unavailable(self, route: Route) -> str | None:
-        """Return why no step starts on *route*, ``degraded`` or ``probed``; None: steps do."""
-        with self._lock:
-            cooling = self._cooling.get(route)
-            if cooling is None:
-                return None
-            if self._timer() < cooling.healthy_at:
-                return "degraded"
-            return "probed" if cooling.is_probed() else None
+    def why_unavailable(
+        self, route: Route | KeyedRoute, *, without: Mapping[Entry, str] = NOTHING
+    ) -> str | None:
+        """Return why no step starts on *route*; None: steps do.
 
-    def seconds_left(self, route: Route) -> float:
-        """Return the seconds until *route* is healthy; 0 if it is."""
-        with self._lock:
-            cooling = self._cooling.get(route)
-            return 0.0 if cooling is None else max(0.0, cooling.healthy_at - self._timer())
+        ``degraded``, ``probed``, or if it is so for each key ``out of quota`` or ``key refused``.
 
-    def snapshot(self) -> dict[Route, float]:
-        """Return the degraded routes, each with the seconds left of its cooldown."""
+        Args:
+            without: What is about to be degraded, each with the reason.
+        """
+        with self._lock:
+            keys = (route,) if isinstance(route, KeyedRoute) else self.keys.of(route)
+            if len(keys) == 1:
+                return self._why_unavailable(keys[0], without)
+            return self._why_no_key(keys, without)
+
+    def outage_of(self, route: Route | KeyedRoute) -> Outage | None:
+        """Return what keeps steps from *route*, for the key that is due first; None: nothing."""
+        if self.is_available(route):
+            return None
+        with self._lock:
+            outages = [self._outage_of(key) for key in self._keys_at(route)]
+        kept_out = [outage for outage in outages if outage is not None]
+        if len(kept_out) < len(outages):
+            return None
+        return min(kept_out, key=lambda outage: outage.seconds)
+
+    def seconds_left(self, route: Route | KeyedRoute) -> float:
+        """Return the seconds until *route* is healthy, with the first of its keys; 0 if it is."""
         with self._lock:
             now = self._timer()
-            left = {route: cooling.healthy_at - now for route, cooling in self._cooling.items()}
-        return {route: seconds for route, seconds in left.items() if seconds > 0}
+            return max(0.0, min(self._healthy_at(key, now) - now for key in self._keys_at(route)))
 
-    def clear(self) -> None:
-        """Forget every route."""
+    def snapshot(self) -> dict[Route, float]:
+        """Return the degraded routes, each with the seconds left of its cooldown.
+
+        A route of a key that is degraded is among them once it was asked for.
+        """
+        if self._forgotten_at is EMPTY:
+            return {}
         with self._lock:
-            self._cooling.clear()
-            self._forgotten_at = _EMPTY
+            routes = [entry for entry in self._cooling if isinstance(entry, Route)]
+            routes += (route for route in self.keys.routes() if route not in routes)
+            left = {route: self.seconds_left(route) for route in routes}
+        return {route: seconds for route, seconds in left.items() if seconds > 0}
 
     def healthy(
         self,
@@ -257,6 +256,7 @@ class DegradedRoutes:
         tried: Container[Route] = (),
         unfit: Unfit | None = None,
         returns: bool = True,
+        without: Mapping[Entry, str] = NOTHING,
     ) -> SwapTarget:
         """Return the route that a step on *route* would swap to.
 
@@ -267,58 +267,16 @@ class DegradedRoutes:
             origin: The requested route. An available sibling of *origin* that was not tried comes
                 before any that was.
             returns: A route that was tried may be used again.
+            without: As in `why_unavailable`.
         """
-        skipped: list[tuple[Route, str]] = []
-        seen = {route}
-        starts = (route,) if origin is None else (route, origin)
-        for sibling in chain.from_iterable(reachable(start, siblings) for start in starts):
-            if sibling in seen:
-                continue
-            seen.add(sibling)
-            obstacle = self._obstacle(sibling, tried, unfit)
-            if obstacle is None:
-                return SwapTarget(sibling, is_available=True, skipped=tuple(skipped))
-            skipped.append((sibling, obstacle))
-        own = set(reachable(route, siblings))
-        for wanted in ({"tried"}, {"degraded", "probed"}):
-            for at, (sibling, obstacle) in enumerate(skipped):
-                may_return = sibling in own and (returns or sibling not in tried)
-                if obstacle in wanted and may_return:
-                    return SwapTarget(sibling, "tried" in wanted, tuple(skipped[:at]))
-        return SwapTarget(None, is_available=False, skipped=tuple(skipped))
-
-    def _outlive_fork(self) -> None:
-        """Make the map of a forked child usable, because only the forking thread lives on in it.
-
-        Another thread may have held the lock and stopped in the middle of a change, so the lock
-        is replaced and every entry that can be read is copied. No attempt that probes lives on.
-        """
-        before = self._cooling
-        self._lock = threading.RLock()
-        self._retried = WeakValueDictionary()
-        self._cooling = bounded_map(self._timer, int(before.maxsize))
-        for route in list(before):
-            with suppress(KeyError):
-                self._remember(route, before[route])
-
-    def _remember(self, route: Route, cooling: Cooling) -> None:
-        cooling.probe = None
-        self._cooling[route] = cooling
-        self._forgotten_at = max(self._forgotten_at, cooling.healthy_at + FORGET_AFTER)
-
-    def _obstacle(self, route: Route, tried: Container[Route], unfit: Unfit | None) -> str | None:
-        why = (None if unfit is None else unfit(route)) or self.why_unavailable(route)
-        return why or ("tried" if route in tried else None)
-
-
-_MAPS: WeakSet[DegradedRoutes] = WeakSet()
-"""Every map of this process, for a child that is forked."""
-
-
-def _after_fork() -> None:
-    for each in list(_MAPS):
-        each._outlive_fork()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(before=finish_imports, after_in_child=_after_fork)
+        return find_target(
+            route,
+            siblings,
+            lambda sibling: (
+                (None if unfit is None else unfit(sibling))
+                or self.why_unavailable(sibling, without=without)
+            ),
+            origin=origin,
+            tried=tried,
+            returns=returns,
+        )

@@ -94,6 +94,7 @@ class Sidestep:
             log_warnings(config)
         plan = config
         self._active = ActivePlan.of(plan, self.policy, self._environ)
+        self.degraded.keys = self._active.keys
 
     @classmethod
     def from_env(
@@ -143,6 +144,7 @@ class Sidestep:
             watcher.has_changed()
             if watcher.plan is not self._active.configured:
                 self._active = ActivePlan.of(watcher.plan, self.policy, self._environ)
+                self.degraded.keys = self._active.keys
                 if not is_first:
                     self.degraded.clear()
             return self._active

@@ -19,8 +19,8 @@ from .decision import (
     is_final,
     is_route_failure,
 )
-from .degraded import NO_TARGET
 from .step_error import error_to_raise
+from .swap_target import NO_TARGET
 
 if TYPE_CHECKING:
     from ...provider.route import Route
@@ -214,10 +214,13 @@ class Recovery:
             at_least=cooldown,
             growth=config.cooldown_backoff,
             max_cooldown=config.max_cooldown_seconds,
+            kind=failure.kind,
         )
         step.end_probe(attempt, "degraded")
         if seconds > 0:
-            step.reporter.degraded(attempt.route, seconds, failure)
+            outage = step.degraded.outage_of(attempt.route)
+            resets_in = None if outage is None else outage.resets_in
+            step.reporter.degraded(attempt.route, seconds, failure, resets_in=resets_in)
 
     def _pinned_tool(self, stop: Stop) -> str | None:
         """Return the tool that pins the conversation, if that is why the step stops."""

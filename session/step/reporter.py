@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from ...provider.log import logger
@@ -129,10 +130,23 @@ class StepReporter:
         )  # fmt: skip
         self._emit(Swapped(self._number, from_route, route, failure, swaps, max_swaps))
 
-    def degraded(self, route: Route, seconds: float, failure: Failure) -> None:
-        """Report that *route* is degraded for *seconds*."""
-        logger.info("degraded route=%s reason=%s for=%.0fs", route, failure.kind, seconds)
-        self._emit(RouteDegraded(self._number, route, seconds, failure))
+    def degraded(
+        self, route: Route, seconds: float, failure: Failure, *, resets_in: float | None
+    ) -> None:
+        """Report that *route* is degraded for *seconds*.
+
+        Args:
+            resets_in: Seconds until a known reset that is later; None: there is none.
+        """
+        reset_at = None if resets_in is None else _instant(resets_in)
+        if reset_at is None:
+            logger.info("degraded route=%s reason=%s for=%.0fs", route, failure.kind, seconds)
+        else:
+            logger.info(
+                "degraded until=%s route=%s reason=%s probe_in=%.0fs",
+                reset_at.isoformat(timespec="seconds"), route, failure.kind, seconds,
+            )  # fmt: skip
+        self._emit(RouteDegraded(self._number, route, seconds, failure, reset_at))
 
     def _emit(self, event: EngineEvent) -> None:
         for listener in self._listeners:
@@ -144,3 +158,11 @@ class StepReporter:
             except BaseException as interrupt:  # noqa: BLE001 - `raise_interrupt` raises it
                 if self.interrupt is None:
                     self.interrupt = interrupt
+
+
+def _instant(seconds: float) -> datetime | None:
+    """Return the instant *seconds* from now; None: no calendar has it."""
+    try:
+        return datetime.now(UTC) + timedelta(seconds=seconds)
+    except OverflowError:
+        return None

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from ..plan.plan import RouteOptions
     from ..skip_reason import PassedOver, Unfit
     from .decision import Swap
-    from .degraded import DegradedRoutes, SwapTarget
+    from .degraded import DegradedRoutes
     from .hooks import Hooks
     from .reporter import StepReporter
+    from .swap_target import SwapTarget
 
 _NO_COUNTS: dict[Route, int] = {}
 _NO_ROUTES: Mapping[Route, str] = {}

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
-from sidestep import DegradedRoutes, Route
+from sidestep import DegradedRoutes, FailureKind, Route
+from sidestep.provider.failure import Scope
+from sidestep.session.plan.keyed_route import Entry, KeyedRoute, KeyRing
 from sidestep.session.plan.sibling_map import reachable
+from sidestep.session.step.cooldown import Outage
 
 from ...virtual import VirtualClock
 
@@ -62,7 +66,7 @@ def test_a_route_is_degraded_until_its_cooldown_ends(
     ],
 )
 def test_a_cooldown_lasts_until_the_latest_of_its_reasons(
-    health: DegradedRoutes, reports: list[dict[str, float]], left: float
+    health: DegradedRoutes, reports: list[dict[str, Any]], left: float
 ) -> None:
     """LiteLLM #40130: a headerless 429 must not shorten the wait of an earlier one."""
     for report in reports:
@@ -302,3 +306,176 @@ def test_where_a_sibling_leads_nowhere_the_next_of_the_requested_route_is_taken(
     found = health.candidate(B, siblings, origin=A, tried=tried)
 
     assert (found.route, found.is_available) == (route, is_available)
+
+
+def test_a_known_reset_beyond_the_longest_cooldown_is_remembered_and_the_route_probed_meanwhile(
+    health: DegradedRoutes, clock: VirtualClock
+) -> None:
+    health.degrade(A, cooldown=60, at_least=4 * 3600.0, kind=FailureKind.QUOTA)
+    first = health.outage_of(A)
+    clock.now += 3600
+    probe = health.probe(A)
+    health.degrade(A, cooldown=60, kind=FailureKind.SERVER_ERROR)
+    clock.now += 600
+
+    assert first == Outage(
+        why="degraded", seconds=3600.0, kind=FailureKind.QUOTA, resets_in=4 * 3600.0
+    )
+    assert probe is not None
+    assert health.outage_of(A) == Outage(
+        why="degraded", seconds=3000.0, kind=FailureKind.SERVER_ERROR, resets_in=3 * 3600.0 - 600
+    )
+
+
+def test_a_known_reset_is_forgotten_with_an_answer_and_when_it_is_over(
+    health: DegradedRoutes, clock: VirtualClock
+) -> None:
+    for route in (A, B):
+        health.degrade(route, cooldown=60, at_least=2 * 3600.0)
+    clock.now += 3600
+    health.recover(A)
+    clock.now += 3600
+    after = [health.degrade(route, cooldown=60) for route in (A, B)]
+
+    assert after == [60.0, 60.0]
+    assert health.outage_of(B) == Outage(why="degraded", seconds=60.0, kind=None)
+
+
+def test_the_map_remembers_a_reset_for_longer_than_a_cooldown_is_remembered(
+    health: DegradedRoutes, clock: VirtualClock
+) -> None:
+    health.degrade(A, cooldown=60, at_least=5 * 86400.0)
+    clock.now += 86400
+    health.probe(A)
+    health.degrade(A, cooldown=60)
+
+    assert health.seconds_left(A) == 3600.0
+
+
+@pytest.mark.parametrize(
+    ("reports", "at", "outage"),
+    [
+        pytest.param([], 0.0, None, id="healthy"),
+        pytest.param(
+            [(A, 60.0, FailureKind.SERVER_ERROR)],
+            20.0,
+            Outage(why="degraded", seconds=40.0, kind=FailureKind.SERVER_ERROR),
+            id="the route",
+        ),
+        pytest.param([(A, 60.0, FailureKind.SERVER_ERROR)], 60.0, None, id="due for a probe"),
+        pytest.param([(B, 60.0, FailureKind.SERVER_ERROR)], 0.0, None, id="another route"),
+        pytest.param(
+            [(("p", None), 60.0, FailureKind.QUOTA)],
+            0.0,
+            Outage(why="out of quota", seconds=60.0, kind=FailureKind.QUOTA),
+            id="the key of the provider",
+        ),
+        pytest.param(
+            [(("p", None), 60.0, FailureKind.AUTH), (A, 90.0, FailureKind.OVERLOADED)],
+            0.0,
+            Outage(why="key refused", seconds=90.0, kind=FailureKind.OVERLOADED),
+            id="the key and the route, the later of which counts",
+        ),
+        pytest.param([(("q", None), 60.0, FailureKind.QUOTA)], 0.0, None, id="another provider"),
+    ],
+)
+def test_the_outage_of_a_route_says_when_it_is_due_back_and_why(
+    health: DegradedRoutes,
+    clock: VirtualClock,
+    reports: list[tuple[Entry, float, FailureKind]],
+    at: float,
+    outage: Outage | None,
+) -> None:
+    for entry, cooldown, kind in reports:
+        health.degrade(entry, cooldown=cooldown, kind=kind)
+    clock.now += at
+
+    assert health.outage_of(A) == outage
+
+
+def test_a_route_that_is_probed_is_due_at_any_moment(
+    health: DegradedRoutes, clock: VirtualClock
+) -> None:
+    health.degrade(A, cooldown=60, kind=FailureKind.TIMEOUT)
+    clock.now += 60
+    probe = health.probe(A)
+
+    assert probe is not None
+    assert health.outage_of(A) == Outage(why="probed", seconds=0.0, kind=FailureKind.TIMEOUT)
+
+
+SEVERAL = KeyRing({"p": ("K1", "K2", "K3")}, {"K1": "one", "K2": "two", "K3": ""})
+KEY_1, KEY_2, KEY_3 = SEVERAL.of(A)
+
+
+@pytest.mark.parametrize(
+    ("reports", "why", "left", "due"),
+    [
+        pytest.param([(KEY_1, Scope.KEY)], None, 0.0, None, id="one key out"),
+        pytest.param(
+            [(KEY_1, Scope.KEY), (KEY_2, Scope.KEY)], "out of quota", 60.0, "K1", id="each key out"
+        ),
+        pytest.param(
+            [(KEY_1, Scope.KEY), (KEY_2, Scope.KEY_ON_ROUTE)], "degraded", 60.0, "K1",
+            id="one out, one limited",
+        ),
+        pytest.param([(KEY_1, Scope.ROUTE)], "degraded", 60.0, "K1", id="the route itself"),
+    ],
+)  # fmt: skip
+def test_a_route_is_degraded_while_none_of_its_keys_that_are_set_can_be_used(
+    health: DegradedRoutes,
+    reports: list[tuple[KeyedRoute, Scope]],
+    why: str | None,
+    left: float,
+    due: str | None,
+) -> None:
+    health.keys = SEVERAL
+    for key, scope in reports:
+        health.degrade(key.entry_of(scope), cooldown=60, kind=FailureKind.QUOTA)
+    outage = health.outage_of(A)
+
+    assert health.why_unavailable(A) == why
+    assert health.seconds_left(A) == left
+    assert health.is_available(A) is (why is None)
+    assert health.snapshot() == ({A: 60.0} if why else {})
+    assert (outage and outage.api_key_env) == due
+
+
+def test_a_key_that_is_out_takes_every_route_of_its_provider_along(
+    health: DegradedRoutes,
+) -> None:
+    (key,) = health.keys.of(A)
+    health.degrade(key.entry_of(Scope.KEY), cooldown=60, kind=FailureKind.QUOTA)
+
+    assert health.why_unavailable(B) == "out of quota"
+    assert health.is_available(Route("elsewhere/a"))
+
+
+def test_an_answer_disproves_the_failures_of_its_own_key_and_route_only(
+    health: DegradedRoutes,
+) -> None:
+    health.keys = SEVERAL
+    for key in (KEY_1, KEY_2):
+        health.degrade(key.entry_of(Scope.KEY_ON_ROUTE), cooldown=60)
+    health.degrade(A, cooldown=60)
+    health.recover(KEY_2)
+
+    assert health.is_degraded(KEY_1)
+    assert not health.is_degraded(KEY_2)
+    assert not health.is_degraded(A)
+
+
+def test_one_attempt_probes_its_route_and_its_key_at_once_and_gives_both_back(
+    health: DegradedRoutes, clock: VirtualClock
+) -> None:
+    health.keys = SEVERAL
+    for entry in KEY_1.entries:
+        health.degrade(entry, cooldown=60)
+    clock.now += 60
+    probe = health.probe(KEY_1)
+    why = health.why_unavailable(KEY_1)
+    assert probe is not None
+    health.release(KEY_1, probe)
+
+    assert why == "probed"
+    assert health.is_available(KEY_1)

@@ -26,7 +26,8 @@ from sidestep import (
     Sidestep,
     StreamInterrupted,
 )
-from sidestep.session.event import Event
+from sidestep.session.event import Event, RouteDegraded
+from sidestep.session.event_json import to_json
 from sidestep.session.plan.needs import Needs
 from sidestep.session.plan.plan import Plan, RouteOptions
 
@@ -992,3 +993,38 @@ async def test_a_note_lists_the_attempts_unless_the_error_is_ours(
         await Sidestep().step(A).run(call)
 
     assert bool(getattr(caught.value, "__notes__", [])) is has_note
+
+
+@each_form
+async def test_a_known_reset_beyond_the_longest_cooldown_is_told(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    events: list[Event] = []
+    agent = Agent({A: [Answer(429, retry_after="18000")], B: ["hello"]})
+    engine = middleware(clock)
+    before = datetime.now(UTC)
+    await take(engine.step(A, on_event=events.append), agent.call)
+
+    (degraded,) = [each for each in events if isinstance(each, RouteDegraded)]
+    outage = engine.degraded.outage_of(A)
+    assert degraded.reset_at is not None
+    assert timedelta(0) <= degraded.reset_at - before - timedelta(hours=5) < timedelta(minutes=1)
+    assert (degraded.seconds, to_json(degraded)["reset_at"]) == (
+        3600.0,
+        degraded.reset_at.isoformat(),
+    )
+    assert (outage and outage.resets_in) == 18000.0
+    until = degraded.reset_at.isoformat(timespec="seconds")
+    assert f"degraded until={until} route={A} reason=rate_limit probe_in=3600s" in caplog.text
+
+
+@each_form
+async def test_a_reset_within_a_cooldown_is_no_later_instant_to_tell(clock: VirtualClock) -> None:
+    events: list[Event] = []
+    agent = Agent({A: [Answer(429, retry_after="1800")], B: ["hello"]})
+    await take(middleware(clock).step(A, on_event=events.append), agent.call)
+
+    assert [
+        (each.seconds, each.reset_at) for each in events if isinstance(each, RouteDegraded)
+    ] == [(1800.0, None)]

@@ -1,0 +1,100 @@
+"""A route with one of its provider's keys, and the keys that each route has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Self
+
+from ...provider.failure import Scope
+from ...provider.route import Route
+
+Entry = Route | tuple[str, str | None]
+"""What health is kept for: a route, a route and the variable of a key, or a provider and the
+variable of a key, which is None if the provider has one key or none."""
+
+_MOST_ROUTES = 1_024
+"""How many routes are cached; an agent asks for few."""
+_PLACES = {Scope.KEY: 0, Scope.KEY_ON_ROUTE: 1, Scope.ROUTE: -1}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRoute:
+    """A route, with the key that a request there is sent with.
+
+    Args:
+        api_key_env: The variable of the key; None: the provider has one key or none.
+        entries: What health is kept for: the key, the key on this route, and the route. With one
+            key the last two are the same. If one of them is degraded, no step starts here.
+    """
+
+    route: Route
+    api_key_env: str | None
+    entries: tuple[Entry, ...]
+
+    @classmethod
+    def of(cls, route: Route, api_key_env: str | None = None) -> Self:
+        """Return *route* with the key in the variable *api_key_env*."""
+        key = (route.provider, api_key_env)
+        if api_key_env is None:
+            return cls(route, None, (key, route))
+        return cls(route, api_key_env, (key, (route, api_key_env), route))
+
+    def entry_of(self, scope: Scope) -> Entry:
+        """Return what a failure of *scope* degrades."""
+        return self.entries[_PLACES[scope]]
+
+
+class KeyRing:
+    """The keys of every route, as one configuration names them.
+
+    Args:
+        variables: The variables of each provider that has several keys.
+        environ: Where the keys are.
+    """
+
+    __slots__ = ("_environ", "_keys", "_variables")
+
+    def __init__(
+        self,
+        variables: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        environ: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._variables = variables
+        self._environ = environ
+        self._keys: dict[Route, tuple[KeyedRoute, ...]] = {}
+
+    def of(self, route: Route) -> tuple[KeyedRoute, ...]:
+        """Return *route* with each key of its provider, in order, those that are not set as well.
+
+        There is always one at least.
+        """
+        keys = self._keys.get(route)
+        if keys is None:
+            route = Route(route)
+            variables = self._variables.get(route.provider) or (None,)
+            keys = tuple(KeyedRoute.of(route, each) for each in variables)
+            if len(self._keys) < _MOST_ROUTES:
+                self._keys[route] = keys
+        return keys
+
+    def usable(self, route: Route) -> Iterator[KeyedRoute]:
+        """Yield *route* with each key that is set, in order; with the first one if none is."""
+        keys = self.of(route)
+        is_any = False
+        for key in keys:
+            if self.is_set(key):
+                is_any = True
+                yield key
+        if not is_any:
+            yield keys[0]
+
+    def is_set(self, key: KeyedRoute) -> bool:
+        """True if the variable of *key* holds a key, or if its provider has no other key."""
+        name = key.api_key_env
+        return name is None or bool(self._environ.get(name, "").strip())
+
+    def routes(self) -> list[Route]:
+        """Return the routes that were asked for."""
+        return list(self._keys)

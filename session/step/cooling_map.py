@@ -1,0 +1,146 @@
+"""The states of the routes and keys that failed, behind one lock, also after a fork."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from weakref import WeakSet, WeakValueDictionary
+
+from ...provider.fork import finish_imports
+from ...provider.route import Route
+from ..plan.keyed_route import Entry, KeyedRoute, KeyRing
+from .cooldown import Cooling, Outage, Probe, bounded_map
+from .swap_target import NOTHING
+
+EMPTY = -math.inf
+"""The instant from which an empty map is empty."""
+_ONE_KEY_EACH = KeyRing()
+
+
+class CoolingMap:
+    """Hold the states of routes and keys, and answer what they say of a route; see its subclass.
+
+    Attributes:
+        changes: How many failures were recorded so far, of any route.
+        keys: The keys of each route.
+    """
+
+    def __init__(
+        self, *, timer: Callable[[], float] = time.monotonic, max_routes: int = 16_384
+    ) -> None:
+        self._timer = timer
+        # A reentrant lock, because the garbage collector may end a step, and so a probe, while this
+        # thread holds the lock.
+        self._lock = threading.RLock()
+        self._cooling = bounded_map(timer, max_routes)
+        self._retried: WeakValueDictionary[Entry, Probe] = WeakValueDictionary()
+        self.changes = 0
+        self.keys = _ONE_KEY_EACH
+        # False: nothing is held but routes, so that no key needs to be looked up.
+        self._holds_keys = False
+        # From this instant on the map is empty. Usually it is, and then a question costs nearly
+        # nothing.
+        self._forgotten_at = EMPTY
+        _MAPS.add(self)
+
+    def clear(self) -> None:
+        """Forget every route and key."""
+        with self._lock:
+            self._cooling.clear()
+            self._note_empty()
+
+    def _note_empty(self) -> None:
+        self._forgotten_at = EMPTY
+        self._holds_keys = False
+
+    def _outlive_fork(self) -> None:
+        """Make the map of a forked child usable, because only the forking thread lives on in it.
+
+        Another thread may have held the lock and stopped in the middle of a change, so the lock
+        is replaced and every entry that can be read is copied. No attempt that probes lives on.
+        """
+        before = self._cooling
+        self._lock = threading.RLock()
+        self._retried = WeakValueDictionary()
+        self._cooling = bounded_map(self._timer, int(before.maxsize))
+        for entry in list(before):
+            with suppress(KeyError):
+                self._remember(entry, before[entry])
+
+    def _remember(self, entry: Entry, cooling: Cooling) -> None:
+        cooling.probe = None
+        self._cooling[entry] = cooling
+        self._holds_keys = self._holds_keys or not isinstance(entry, str)
+        self._forgotten_at = max(self._forgotten_at, cooling.forgotten_at)
+
+    def _keys_at(self, route: Route | KeyedRoute) -> Iterable[KeyedRoute]:
+        """Return *route* with each key that a request there may have."""
+        return (route,) if isinstance(route, KeyedRoute) else self.keys.usable(route)
+
+    def _entries_at(self, route: Route | KeyedRoute) -> Iterable[Entry]:
+        if isinstance(route, KeyedRoute):
+            return route.entries
+        return dict.fromkeys(entry for key in self.keys.of(route) for entry in key.entries)
+
+    def _healthy_at(self, key: KeyedRoute, now: float) -> float:
+        """Return when the last cooldown of *key* ends; *now* if it has none."""
+        states = (self._cooling.get(entry) for entry in key.entries)
+        return max((state.healthy_at for state in states if state is not None), default=now)
+
+    def _why_unavailable(self, key: KeyedRoute, without: Mapping[Entry, str]) -> str | None:
+        now, why = self._timer(), None
+        entries = key.entries if self._holds_keys or without else key.entries[-1:]
+        for entry in entries:
+            if entry in without:
+                return without[entry]
+            state = self._cooling.get(entry)
+            found = None if state is None else state.why_unavailable(entry, now)
+            if found is not None and (why is None or why == "probed"):
+                why = found
+        return why
+
+    def _why_no_key(self, keys: Sequence[KeyedRoute], without: Mapping[Entry, str]) -> str | None:
+        """Return why none of *keys*, which are of one route, can be used; None: one can."""
+        state = self._cooling.get(keys[0].route)
+        if state is not None and state.healthy_at > self._timer():
+            return "degraded"  # whatever the key
+        reasons = set[str]()
+        for key in self.keys.usable(keys[0].route):
+            why = self._why_unavailable(key, without)
+            if why is None:
+                return None
+            reasons.add(why)
+        return reasons.pop() if len(reasons) == 1 else "degraded"
+
+    def _outage_of(self, key: KeyedRoute) -> Outage | None:
+        now = self._timer()
+        states = [state for entry in key.entries if (state := self._cooling.get(entry))]
+        why = self._why_unavailable(key, NOTHING)
+        if why is None:
+            return None
+        last = max(states, key=lambda state: state.healthy_at)
+        resets_in = max(state.resets_at for state in states) - now
+        return Outage(
+            why=why,
+            seconds=max(0.0, last.healthy_at - now),
+            kind=last.kind,
+            api_key_env=key.api_key_env,
+            resets_in=resets_in if resets_in > 0 else None,
+        )
+
+
+_MAPS: WeakSet[CoolingMap] = WeakSet()
+"""Every map of this process, for a child that is forked."""
+
+
+def _after_fork() -> None:
+    for each in list(_MAPS):
+        each._outlive_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(before=finish_imports, after_in_child=_after_fork)
