@@ -44,10 +44,12 @@ def config_error(error: ValidationError, *, where: str, model: type[BaseModel]) 
     if first["type"] == "missing":
         return ConfigError(f"{path} is missing: write it")
     if first["type"] == "model_type":
-        return ConfigError(f"{path} must be a table of settings, got {_display(first['input'])}")
+        return ConfigError(
+            f"{path} must be a table of settings, got {display_value(first['input'])}"
+        )
     problem = first["msg"].removeprefix("Value error, ")
     problem = problem[:1].lower() + problem[1:]
-    return ConfigError(f"{path} is wrong, got {_display(first['input'])}: {problem}")
+    return ConfigError(f"{path} is wrong, got {display_value(first['input'])}: {problem}")
 
 
 def _path(
@@ -75,7 +77,8 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return None
 
 
-def _display(value: object) -> str:
+def display_value(value: object) -> str:
+    """Return *value* for a message; a string is only called one, because it may be a key."""
     if value is None or isinstance(value, bool | int | float):
         return repr(value)
     return "a string" if isinstance(value, str) else f"a {type(value).__name__}"

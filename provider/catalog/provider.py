@@ -35,7 +35,8 @@ class Provider:
     Args:
         wire: The wire of its API.
         base_url: The address to which the wire's path is appended.
-        api_key_env: The environment variable that holds the key; None: no key is needed.
+        api_key_env: The environment variable that holds the key, or several, each with a key of
+            its own, the preferred one first; None: no key is needed.
         boundary: Where its data may go, in the operator's own word; None: not stated.
         context_window: Tokens that a request and its answer can have; None: unknown.
         capabilities: What its models have, of `CAPABILITIES`; None: not stated.
@@ -45,7 +46,7 @@ class Provider:
     name: str
     wire: Wire
     base_url: str
-    api_key_env: str | None
+    api_key_env: str | tuple[str, ...] | None
     timeouts: Timeouts = Timeouts()
     boundary: str | None = None
     context_window: int | None = None
@@ -57,7 +58,14 @@ class Provider:
     @property
     def key_variables(self) -> tuple[str, ...]:
         """The environment variables that hold its keys, in order; empty: no key is needed."""
-        return () if self.api_key_env is None else (self.api_key_env,)
+        if isinstance(self.api_key_env, str):
+            return (self.api_key_env,)
+        return self.api_key_env or ()
+
+    def why_keyless(self) -> str:
+        """Return that none of its `key_variables` is set, as half a sentence."""
+        *others, last = self.key_variables
+        return f"neither {', '.join(others)} nor {last} is set" if others else f"{last} is not set"
 
     @property
     def has_limits(self) -> bool:

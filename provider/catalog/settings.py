@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,11 +17,16 @@ from pydantic import (
 
 from ..fact import Fact
 from ..failure import FailureKind
-from ..settings import SETTINGS, config_error
+from ..secret import redact_shapes
+from ..settings import SETTINGS, config_error, display_value
 from ..wire_name import Wire
 from .provider import Capability
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _Word = Annotated[str, Field(min_length=1, max_length=200)]
+_VARIABLE = 'must be the name of an environment variable, as "OPENROUTER_API_KEY"'
 _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -92,14 +97,15 @@ class ProviderSettings(BaseModel):
     """The settings of one provider, in camelCase or snake_case.
 
     A setting that is left out keeps the value of a known provider. Only ``apiKeyEnv`` can be null,
-    which means that no key is needed.
+    which means that no key is needed. It can also be a list of names: then each variable holds a
+    key of its own.
     """
 
     model_config = SETTINGS
 
     wire: Wire | None = None
     base_url: str | None = None
-    api_key_env: str | None = None
+    api_key_env: str | tuple[str, ...] | None = None
     timeouts: TimeoutSettings | None = None
     boundary: Annotated[str, Field(min_length=1)] | None = None
     context_window: Annotated[int, Field(gt=0)] | None = None
@@ -123,15 +129,35 @@ class ProviderSettings(BaseModel):
             )
         return value.rstrip("/")
 
-    @field_validator("api_key_env")
+    @field_validator("api_key_env", mode="before")
     @classmethod
-    def _is_a_variable(cls, value: str | None) -> str | None:
-        if value is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
-            raise ValueError(
-                'must be the name of an environment variable, as "OPENROUTER_API_KEY"; '
-                "a key itself does not belong here, and null means that none is needed"
-            )
+    def _are_variables(cls, value: object) -> str | tuple[str, ...] | None:
+        if value is None:
+            return None
+        return _variables(value) if isinstance(value, list | tuple) else _variable(value)
+
+
+def _variables(values: Sequence[object]) -> tuple[str, ...]:
+    """Return the names in *values*, if they can be the variables of several keys."""
+    if not values:
+        raise ValueError("the list is empty: name a variable, or write null if no key is needed")
+    names = tuple(_variable(each, f"element {n}: ") for n, each in enumerate(values, start=1))
+    if doubled := next((name for name in names if names.count(name) > 1), None):
+        raise ValueError(
+            f"{redact_shapes(doubled)!r} is in the list twice: name each variable once"
+        )
+    return names
+
+
+def _variable(value: object, place: str = "") -> str:
+    """Return *value* if it can be the name of an environment variable."""
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
         return value
+    got = f", got {display_value(value)}" if place else ""
+    raise ValueError(
+        f"{place}{_VARIABLE}{got}; "
+        "a key itself does not belong here, and null means that none is needed"
+    )
 
 
 def provider_settings(value: object, *, where: str) -> dict[str, ProviderSettings]:

@@ -71,12 +71,15 @@ class Client:
         provider = self._providers.get(route.provider)
         if provider is None:
             return f"no provider {route.provider!r} is known"
-        if provider.api_key_env is None or self._key(provider) is not None:
+        if not provider.key_variables or self._key(provider) is not None:
             return None
-        return f"{provider.api_key_env} is not set"
+        return provider.why_keyless()
 
     def _key(self, provider: Provider) -> str | None:
-        return self._environ.get(provider.api_key_env or "", "").strip() or None
+        for variable in provider.key_variables:
+            if key := self._environ.get(variable, "").strip():
+                return key
+        return None
 
     def render(
         self, route: Route, conversation: Conversation, cures: Iterable[Cure] = ()

@@ -26,11 +26,14 @@ _UNLIMITED = {"connect": None, "read": None, "write": None, "pool": None}
 
 def missing_key(provider: Provider, secret: Secret) -> Failure | None:
     """Return the failure for a missing key, or one not valid in a header; None: the key is fine."""
-    variable = provider.api_key_env
-    if variable is None or secret.is_sendable:
+    if not provider.key_variables or secret.is_sendable:
         return None
-    problem = "is not set" if secret.key is None else "holds characters that no key has"
-    message = f"{variable} {problem}: set it to a key of {provider.name}"
+    several = len(provider.key_variables) > 1
+    problem = provider.why_keyless()
+    if secret.key is not None:
+        names = " or ".join(provider.key_variables)
+        problem = f"{names} holds characters that no key has"
+    message = f"{problem}: set {'one of them' if several else 'it'} to a key of {provider.name}"
     return Failure(kind=FailureKind.AUTH, message=message, status=401, stage=Stage.CONNECT)
 
 

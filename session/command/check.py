@@ -96,6 +96,8 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
     _show_state(console, found)
     for chain in found["chains"]:
         _show_chain(console, chain)
+    for provider, keys in found["keys"].items():
+        _show_keys(console, provider, keys)
     for warning in found["warnings"]:
         console.print(
             Text.assemble(
@@ -103,6 +105,13 @@ def show(console: Console, found: Mapping[str, Any]) -> None:
             ),
             soft_wrap=True,
         )
+
+
+def _show_keys(console: Console, provider: str, keys: Mapping[str, bool]) -> None:
+    """Say which of several keys of *provider* are set; of a single one only a warning does."""
+    if len(keys) > 1:
+        states = ", ".join(f"{name} {'is' if has else 'is not'} set" for name, has in keys.items())
+        console.print(Text(redact_shapes(f"keys of {provider}: {states}")), soft_wrap=True)
 
 
 def _show_state(console: Console, found: Mapping[str, Any]) -> None:

@@ -95,7 +95,8 @@ def explain_answer(
     if route is None and middleware.config is not None:
         assumed.append("a route with a healthy sibling, as no --model was given")
     outcome.failure.route = route
-    keys = [environ.get(each.api_key_env or "", "") for each in providers.values()]
+    variables = {name for each in providers.values() for name in each.key_variables}
+    keys = [environ.get(name, "") for name in sorted(variables)]
     outcome.failure.message = redact_keys(outcome.failure.message, keys)
     outcome.failure.because = outcome.failure.because or _fact(outcome, recorded, decoder)
     sibling, chain = _sibling(middleware.plan, route)

@@ -74,7 +74,7 @@ class RunSettings:
         from ..coding.tools import coding_tools
         from ..coding.workspace import Workspace
 
-        keys = {provider.api_key_env for provider in providers.values() if provider.api_key_env}
+        keys = {each for provider in providers.values() for each in provider.key_variables}
         approve = approve_all if self.approve_all else ask_in_terminal()
         return coding_tools(Workspace(self.workspace), approve, environ=environ, hidden=keys)
 

@@ -198,15 +198,15 @@ def _table(answer: Answer) -> object:
 
 
 def _environ(
-    providers: Mapping[str, Mapping[str, str | None]], routes: Sequence[Route]
+    providers: Mapping[str, Mapping[str, object]], routes: Sequence[Route]
 ) -> dict[str, str]:
     known = catalog()
     environ, settings = dict[str, str](), dict[str, object]()
     for name, setting in providers.items():
-        key = known[name].api_key_env if name in known else None
-        if key is not None:
-            environ[key] = KEY
-        settings[name] = {**setting, "apiKeyEnv": key, "timeouts": _TIMEOUTS}
+        if name in known:
+            setting = {**setting, "apiKeyEnv": known[name].api_key_env}
+            environ |= dict.fromkeys(known[name].key_variables, KEY)
+        settings[name] = {**setting, "timeouts": _TIMEOUTS}
     environ[PROVIDERS_VARIABLE] = json.dumps(settings)
     siblings = {route: [other for other in routes if other != route] for route in routes}
     if len(routes) > 1:

@@ -9,6 +9,7 @@ from ...provider.route import Route
 from ...provider.secret import redact_shapes
 from .check_warnings import environment_warnings, plan_warnings
 from .hint import HintPlan
+from .key_variables import named_providers, set_keys
 from .load import load_plan, providers_of
 from .plan import RouteOptions
 from .sibling_map import reachable
@@ -34,7 +35,8 @@ def inspect(
 ) -> dict[str, Any]:
     """Return what the configuration in *environ* means, as plain data.
 
-    ``error`` says why it cannot be used, ``stuck`` why no step can move with it.
+    ``error`` says why it cannot be used, ``stuck`` why no step can move with it, ``keys`` which
+    variables of each provider's keys are set.
 
     Args:
         model: Explain only the chain from this route, or of this name; None: every one.
@@ -48,6 +50,7 @@ def inspect(
         "stuck": None,
         "settings": None,
         "chains": [],
+        "keys": {},
         "warnings": [],
     }
     try:
@@ -72,6 +75,7 @@ def inspect(
         "stuck": None if plan is None else _why_stuck(plan),
         "settings": None if plan is None else _settings(plan),
         "chains": [_chain(name, course) for name, course in courses.items()],
+        "keys": set_keys(named_providers(courses.values()), providers, environ),
         "warnings": [
             {"code": each.code, "message": each.message, "fix": each.fix} for each in warnings
         ],

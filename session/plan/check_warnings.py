@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.route import Route
-from ...provider.secret import Secret
 from .address_warnings import address_warnings
 from .config_warning import ConfigWarning
 from .hint import HintPlan
+from .key_variables import key_warnings, named_providers
 from .link_warnings import link_warnings
 from .misspelt_key import misspelt_key
 from .plan import HINT
@@ -163,12 +163,7 @@ def _provider_warnings(
     plan: Plan | None,
     environ: Mapping[str, str],
 ) -> Iterator[ConfigWarning]:
-    named = dict.fromkeys(
-        each
-        for course in courses
-        for each in (course.requested, *reachable(course.requested, course.siblings))
-    )
-    for name in dict.fromkeys(route.provider for route in named):
+    for name in named_providers(courses):
         provider = providers.get(name)
         if provider is None:
             message = f"{name!r} is no provider that sidestep's own client knows"
@@ -176,10 +171,5 @@ def _provider_warnings(
             yield ConfigWarning("C015", message, cure)
             continue
         yield from address_warnings(provider)
-        key = environ.get(provider.api_key_env, "") if provider.api_key_env else None
-        if key == "" and not (plan and name in plan.providers):  # numbered ones say it themselves
-            message = f"{provider.api_key_env} is not set, so that {name!r} cannot be asked"
-            yield ConfigWarning("C016", message, "set it, unless your agent has the key elsewhere")
-        elif key and not Secret(key).is_sendable:
-            message = f"{provider.api_key_env} holds characters that no key has"
-            yield ConfigWarning("C016", message, f"set it to a key of {name}")
+        is_numbered = plan is not None and name in plan.providers  # these warn by themselves
+        yield from key_warnings(provider, environ, names_unset=not is_numbered)

@@ -80,7 +80,7 @@ async def test_our_client_takes_a_stream_for_no_failure(answer: Honest) -> None:
 
     transport = httpx.MockTransport(lambda _: httpx.Response(200, headers=EVENTS, content=body()))
     async with httpx.AsyncClient(transport=transport) as http:
-        client = Client(http=http, environ={answer.provider.api_key_env or "": "k"})
+        client = Client(http=http, environ=dict.fromkeys(answer.provider.key_variables, "k"))
         async with client.stream(Route(f"{answer.provider.name}/m"), HELLO) as reply:
             async for _ in reply:
                 pass

@@ -40,7 +40,7 @@ def test_the_catalog_knows_the_providers_of_every_wire() -> None:
         "llamacpp": "http://localhost:8080/v1",
         "vllm": "http://localhost:8000/v1",
     }
-    assert {p.name for p in known.values() if p.api_key_env is None} == set(local)
+    assert {p.name for p in known.values() if not p.key_variables} == set(local)
 
 
 def test_an_override_changes_what_it_names_only() -> None:
@@ -78,15 +78,27 @@ def test_both_spellings_are_read(settings: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "variable"),
+    ("settings", "configured", "variables"),
     [
-        pytest.param({}, "OPENROUTER_API_KEY", id="left out keeps the known one"),
-        pytest.param({"apiKeyEnv": None}, None, id="null means that none is needed"),
-        pytest.param({"apiKeyEnv": "MY_KEY"}, "MY_KEY", id="a name"),
+        pytest.param({}, "OPENROUTER_API_KEY", ("OPENROUTER_API_KEY",), id="left out: as known"),
+        pytest.param({"apiKeyEnv": None}, None, (), id="null means that none is needed"),
+        pytest.param({"apiKeyEnv": "MY_KEY"}, "MY_KEY", ("MY_KEY",), id="a name"),
+        pytest.param({"api_key_env": "MY_KEY"}, "MY_KEY", ("MY_KEY",), id="a name, snake_case"),
+        pytest.param({"apiKeyEnv": ["A"]}, ("A",), ("A",), id="a list of one"),
+        pytest.param(
+            {"apiKeyEnv": ["B", "A"]}, ("B", "A"), ("B", "A"), id="a list keeps its order"
+        ),
+        pytest.param({"api_key_env": ["A", "B"]}, ("A", "B"), ("A", "B"), id="a list, snake_case"),
+        pytest.param({"apiKeyEnv": ("A", "a")}, ("A", "a"), ("A", "a"), id="a tuple, in two cases"),
     ],
 )
-def test_the_key_variable(settings: dict[str, object], variable: str | None) -> None:
-    assert catalog(changed(**settings))["openrouter"].api_key_env == variable
+def test_the_key_variables(
+    settings: dict[str, object], configured: object, variables: tuple[str, ...]
+) -> None:
+    ours = catalog(changed(**settings))["openrouter"]
+
+    assert ours.api_key_env == configured
+    assert ours.key_variables == variables
 
 
 @pytest.mark.parametrize(
@@ -151,6 +163,26 @@ REFUSED = [
     pytest.param({"x": {"baseUrl": "https://h?key=1"}}, "http:// or https://", id="query"),
     pytest.param({"x": {"baseUrl": "https://[h"}}, "http:// or https://", id="no address"),
     pytest.param({"x": {"apiKeyEnv": "sk-ant-1"}}, "name of an environment variable", id="a key"),
+    pytest.param({"x": {"apiKeyEnv": ""}}, "got a string: must be the name", id="no name"),
+    pytest.param({"x": {"apiKeyEnv": 3}}, "got 3: must be the name", id="a number for a name"),
+    pytest.param({"x": {"apiKeyEnv": True}}, "got True: must be", id="a bool for a name"),
+    pytest.param({"x": {"apiKeyEnv": {"A": "B"}}}, "got a dict: must be the name", id="a table"),
+    pytest.param(
+        {"x": {"apiKeyEnv": []}},
+        "['x'].apiKeyEnv is wrong, got a list: the list is empty: name a variable, or write null",
+        id="an empty list",
+    ),
+    pytest.param({"x": {"apiKeyEnv": ["A", ""]}}, "element 2: must be the name", id="empty name"),
+    pytest.param({"x": {"apiKeyEnv": [" "]}}, "element 1: must be the name", id="blank name"),
+    pytest.param({"x": {"apiKeyEnv": ["A", 3]}}, 'OPENROUTER_API_KEY", got 3', id="a number there"),
+    pytest.param({"x": {"apiKeyEnv": [None]}}, "got None; a key itself", id="null in a list"),
+    pytest.param({"x": {"apiKeyEnv": [["A"]]}}, "got a list; a key itself", id="a list in a list"),
+    pytest.param({"x": {"apiKeyEnv": ["A", "sk-ant-1"]}}, "element 2: must be", id="a key there"),
+    pytest.param(
+        {"x": {"apiKeyEnv": ["A", "B", "A"]}},
+        "'A' is in the list twice: name each variable once",
+        id="one variable twice",
+    ),
     pytest.param({"x": {"boundary": ""}}, "['x'].boundary is wrong", id="empty boundary"),
     pytest.param({"x": {"contextWindow": 1.5}}, "got 1.5", id="half a token"),
     pytest.param({"x": {"contextWindow": 0}}, "got 0", id="no window"),

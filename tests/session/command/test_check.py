@@ -273,3 +273,78 @@ def test_a_base_url_without_the_path_of_a_known_host_is_warned_of(
     (warned,) = [each for each in json.loads(ran.stdout)["warnings"] if each["code"] == "C027"]
     assert "has no path" in warned["message"]
     assert warned["fix"] == f"write {cure}"
+
+
+def keyed(*variables: str) -> dict[str, Any]:
+    """Return a configuration in which one provider has its keys in *variables*."""
+    return MAP | {"providers": {"zai": {"apiKeyEnv": list(variables)}}}
+
+
+KEYS = [
+    pytest.param(
+        keyed("ONE", "TWO"), {"ONE": "first-key", "TWO": "second-key"},
+        {"ONE": True, "TWO": True}, [], id="both are set",
+    ),
+    pytest.param(
+        MAP, {"ZAI_API_KEY": "first-key"}, {"ZAI_API_KEY": True}, [], id="one key, which is set"
+    ),
+    pytest.param(
+        MAP, {}, {"ZAI_API_KEY": False}, [
+            "C016 ZAI_API_KEY is not set, so that 'zai' cannot be asked: set it, unless your "
+            "agent has the key elsewhere"
+        ], id="one key, which is not set",
+    ),
+    pytest.param(
+        keyed("ONE", "TWO"), {"TWO": "second-key"}, {"ONE": False, "TWO": True},
+        ["C056 ONE is not set, so that 'zai' has one key fewer: set it, or take it out of "
+         "`apiKeyEnv`"], id="only the second is set",
+    ),
+    pytest.param(
+        keyed("ONE", "TWO", "THREE"), {"ONE": "first-key", "TWO": " "},
+        {"ONE": True, "TWO": False, "THREE": False}, ["C056 TWO", "C056 THREE"],
+        id="one is blank, one is not set",
+    ),
+    pytest.param(
+        keyed("ONE", "TWO", "THREE"), {}, {"ONE": False, "TWO": False, "THREE": False},
+        ["C016 neither ONE, TWO nor THREE is set, so that 'zai' cannot be asked: set one, unless"],
+        id="none is set",
+    ),
+    pytest.param(
+        keyed("ONE", "TWO"), {"ONE": "first-key", "TWO": "first-key\n"},
+        {"ONE": True, "TWO": True},
+        ["C057 TWO holds the same key as ONE, so that it replaces no other: set it to another key"],
+        id="one key twice",
+    ),
+    pytest.param(
+        keyed("ONE", "TWO", "THREE"), {"ONE": "first-key", "TWO": "first\nkey", "THREE": "third"},
+        {"ONE": True, "TWO": True, "THREE": True},
+        ["C016 TWO holds characters that no key has: set it to a key of zai"],
+        id="one that cannot be sent",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "environ", "keys", "warnings"), KEYS)
+def test_check_says_which_keys_are_set_and_never_prints_one(
+    config: dict[str, Any], environ: dict[str, str], keys: dict[str, bool], warnings: list[str]
+) -> None:
+    variables: dict[str, Any] = {
+        "SIDESTEP_FALLBACK_CONFIG": config,
+        "ANTHROPIC_API_KEY": "another-key",
+        **environ,
+    }
+
+    ran = run("check", "--json", **variables)
+    text = run("check", **variables)
+
+    found = json.loads(ran.stdout)
+    shown = [f"{each['code']} {each['message']}: {each['fix']}" for each in found["warnings"]]
+    assert found["keys"] == {"zai": keys, "anthropic": {"ANTHROPIC_API_KEY": True}}
+    assert len(shown) == len(warnings)
+    assert all(map(str.startswith, shown, warnings))
+    assert ("keys of zai: " in text.stdout) is (len(keys) > 1)
+    for name, is_set in keys.items():
+        assert len(keys) == 1 or f"{name} {'is' if is_set else 'is not'} set" in text.stdout
+    assert not any(
+        key.strip() in ran.stdout + text.stdout for key in environ.values() if key.strip()
+    )
