@@ -34,12 +34,18 @@ class Secret:
 
     Args:
         key: None: there is no key.
+        variable: The environment variable that the key is read from; None: there is none.
+        others: Further keys of the provider, which are redacted as well.
     """
 
-    __slots__ = ("key",)
+    __slots__ = ("_others", "key", "variable")
 
-    def __init__(self, key: str | None) -> None:
+    def __init__(
+        self, key: str | None, *, variable: str | None = None, others: tuple[str, ...] = ()
+    ) -> None:
         self.key = key
+        self.variable = variable
+        self._others = others
 
     def __repr__(self) -> str:
         return "Secret(…)"
@@ -50,21 +56,26 @@ class Secret:
         return self.key is not None and self.key.isascii() and self.key.isprintable()
 
     def redact(self, text: str) -> str:
-        """Return *text* with ``[key]`` in place of the key, of its start, and of similar shapes."""
-        key = self.key or ""
-        text = text.replace(key, "[key]") if key else text
-        return redact_shapes(_without_beginning(text, key))
+        """Return *text* with ``[key]`` in place of each key, its start, and similar shapes."""
+        for key in self._keys():
+            text = _without_beginning(text.replace(key, "[key]"), key)
+        return redact_shapes(text)
 
     def printable_error(self, error: BaseException | None) -> BaseException | None:
-        """Return *error* if it and its causes can be printed; None: one of them has the key."""
-        link, key = error, self.key or "\0"
+        """Return *error* if it and its causes can be printed; None: one of them has a key."""
+        link, keys = error, self._keys()
         for _ in range(_LINKS):
             if link is None:
                 return error
-            if key in str(link) or key in repr(link):
+            said = (str(link), repr(link))
+            if any(key in text for key in keys for text in said):
                 return None
             link = link.__cause__ or link.__context__
         return None
+
+    def _keys(self) -> list[str]:
+        """Return every key, the longest first, because a key may begin with another one."""
+        return sorted(filter(None, (self.key, *self._others)), key=len, reverse=True)
 
 
 def _without_beginning(text: str, key: str) -> str:

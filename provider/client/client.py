@@ -15,8 +15,7 @@ from ..cure import Cure
 from ..error import ConfigError
 from ..native_cancel import run_in_child_task
 from ..route import Route
-from ..secret import Secret
-from .http_request import missing_key
+from .credential import has_key, missing_key, secret_of
 from .rendering import RenderedRequest, render
 from .reply import Reply
 from .shared_http import HttpClient, SharedHttp
@@ -71,15 +70,7 @@ class Client:
         provider = self._providers.get(route.provider)
         if provider is None:
             return f"no provider {route.provider!r} is known"
-        if not provider.key_variables or self._key(provider) is not None:
-            return None
-        return provider.why_keyless()
-
-    def _key(self, provider: Provider) -> str | None:
-        for variable in provider.key_variables:
-            if key := self._environ.get(variable, "").strip():
-                return key
-        return None
+        return None if has_key(provider, self._environ) else provider.why_keyless()
 
     def render(
         self, route: Route, conversation: Conversation, cures: Iterable[Cure] = ()
@@ -100,30 +91,49 @@ class Client:
             )
         return render(conversation, provider, route, cures)
 
-    def send(self, rendering: RenderedRequest, *, is_sheltered: bool = False) -> Reply:
+    def send(
+        self,
+        rendering: RenderedRequest,
+        *,
+        api_key_env: str | None = None,
+        is_sheltered: bool = False,
+    ) -> Reply:
         """Return the reply to a request from `render`; each call sends it again.
 
         Args:
+            api_key_env: The variable with the key to send, of the provider's; None: the first of
+                them that is set.
             is_sheltered: The reply is read in one task, which only scopes of anyio cancel, and no
                 code of the agent yields meanwhile; see `Reply`. This costs less.
+
+        Raises:
+            ValueError: *api_key_env* is no variable of the provider's keys.
         """
         return Reply(
             self._http,
             rendering,
-            key=self._key(rendering.provider),
+            secret=secret_of(rendering.provider, self._environ, api_key_env),
             wall_clock=self._wall_clock,
             is_sheltered=is_sheltered,
         )
 
-    async def count(self, rendering: RenderedRequest) -> int | None:
+    async def count(
+        self, rendering: RenderedRequest, *, api_key_env: str | None = None
+    ) -> int | None:
         """Return the provider's count of the tokens of a request from `render`, without its answer.
 
         None: the provider does not count, or not within five seconds. Anthropic, OpenAI's Responses
         and Gemini count.
+
+        Args:
+            api_key_env: The variable with the key to send; None: the first that is set.
+
+        Raises:
+            ValueError: *api_key_env* is no variable of the provider's keys.
         """
         from .token_count import count_tokens
 
-        secret = Secret(self._key(rendering.provider))
+        secret = secret_of(rendering.provider, self._environ, api_key_env)
         if missing_key(rendering.provider, secret) is not None:
             return None
         count = partial(count_tokens, self._http.client(), rendering, secret=secret)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..catalog.vendor import vendor_of
-from ..failure import Failure, FailureKind, Stage
 from ..wire.registry import encoder_of
 
 if TYPE_CHECKING:
@@ -22,19 +21,6 @@ Source: openrouter.ai/docs/guides/coding-agents/claude-code-integration, read on
 """
 
 _UNLIMITED = {"connect": None, "read": None, "write": None, "pool": None}
-
-
-def missing_key(provider: Provider, secret: Secret) -> Failure | None:
-    """Return the failure for a missing key, or one not valid in a header; None: the key is fine."""
-    if not provider.key_variables or secret.is_sendable:
-        return None
-    several = len(provider.key_variables) > 1
-    problem = provider.why_keyless()
-    if secret.key is not None:
-        names = " or ".join(provider.key_variables)
-        problem = f"{names} holds characters that no key has"
-    message = f"{problem}: set {'one of them' if several else 'it'} to a key of {provider.name}"
-    return Failure(kind=FailureKind.AUTH, message=message, status=401, stage=Stage.CONNECT)
 
 
 def _headers(provider: Provider, key: str | None) -> dict[str, str]:

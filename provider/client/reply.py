@@ -13,10 +13,10 @@ from ..classify.exception import classify_exception
 from ..failure import Failure, FailureKind, Stage
 from ..handover.tool_name import rename_deltas, rename_parts
 from ..native_cancel import run_in_child_task
-from ..secret import Secret
 from .attempt_errors import AttemptErrors
+from .credential import missing_key
 from .error_response import is_event_stream, read_failure
-from .http_request import build_request, missing_key
+from .http_request import build_request
 from .idle_timer import idle_timer
 from .response_body import Body
 from .stream import Stream
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..conversation import Part, Usage
     from ..delta import Delta
     from ..error import ProviderError
+    from ..secret import Secret
     from ..wire.protocol import Decoder
     from .idle_timer import IdleTimer
     from .rendering import RenderedRequest
@@ -55,7 +56,7 @@ class Reply:
         http: SharedHttp,
         rendering: RenderedRequest,
         *,
-        key: str | None,
+        secret: Secret,
         wall_clock: Callable[[], float],
         is_sheltered: bool,
     ) -> None:
@@ -64,7 +65,7 @@ class Reply:
         self._http = http
         self._provider = provider
         self._rendering = rendering
-        self._secret = Secret(key)
+        self._secret = secret
         self._errors = AttemptErrors(self.route, self._secret)
         self._wall_clock = wall_clock
         self._place: anyio.Semaphore | None = None

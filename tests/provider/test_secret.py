@@ -45,6 +45,27 @@ def test_without_a_key_there_is_nothing_to_hide() -> None:
     assert KEY not in repr(Secret(KEY))
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        pytest.param(("first-key-1", "other-key-2"), "first-key-1 or other-key-2", id="two keys"),
+        pytest.param(("KEY-0123", "KEY-012345"), "KEY-012345 or KEY-0123", id="one in the other"),
+        pytest.param(("KEY-012345", "KEY-0123"), "KEY-012345 or KEY-0123", id="the same, sent"),
+        pytest.param(("abc", "abcd"), "abcd or abc", id="short ones"),
+        pytest.param((None, "other-key-2"), "other-key-2 or other-key-2", id="only another"),
+    ],
+)
+def test_the_other_keys_of_a_provider_are_hidden_too(
+    keys: tuple[str | None, str], said: str
+) -> None:
+    key, other = keys
+    secret = Secret(key, others=(other,))
+
+    assert secret.redact(said) == "[key] or [key]"
+    assert secret.printable_error(chained("a", f"b {other}")) is None
+    assert other not in repr(secret)
+
+
 SHAPED = "sk-test-1234567890abcdef"
 
 
