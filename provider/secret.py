@@ -108,10 +108,8 @@ def redact_shapes(text: str) -> str:
 
 def redact_keys(text: str, keys: Iterable[str]) -> str:
     """Return *text* with ``[key]`` in place of *keys* and of everything that looks like a key."""
-    for key in keys:
-        if len(key) >= _SHORTEST:
-            text = Secret(key).redact(text)
-    return redact_shapes(text)
+    whole = [key for each in keys if len(key := each.strip()) >= _SHORTEST]
+    return Secret(None, others=tuple(whole)).redact(text)
 
 
 def is_secret_name(variable: str) -> bool:

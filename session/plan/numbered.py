@@ -82,10 +82,10 @@ class _Usable:
     routes: Mapping[str, Route]
 
     def same_tiers(self, other: _Usable) -> list[str]:
-        """Return the tiers in which both have the same model, address and key."""
+        """Return the tiers in which *other* has the same model and address, and all its keys."""
         if self.provider.base_url != other.provider.base_url:
             return []
-        if self.entry.value("API_KEY") != other.entry.value("API_KEY"):
+        if not self.entry.secrets <= other.entry.secrets:
             return []
         theirs = {tier: route.model for tier, route in other.routes.items()}
         return [tier for tier, route in self.routes.items() if theirs.get(tier) == route.model]
@@ -137,10 +137,11 @@ def _routes(entry: NumberedEntry) -> Iterator[tuple[str, Route]]:
 
 def _provider(entry: NumberedEntry) -> Provider | None:
     """Return the provider of *entry*; None: its URL is missing or wrong."""
+    variables = [entry.variable(name) for name in entry.keys]
     settings = {
         "wire": "openai-chat",
         "baseUrl": entry.value("BASE_URL").rstrip("/").removesuffix(_ENDPOINT),
-        "apiKeyEnv": entry.variable("API_KEY"),
+        "apiKeyEnv": variables if len(variables) > 1 else variables[0],
     }
     try:
         return catalog(provider_settings({entry.name: settings}, where=""))[entry.name]
@@ -174,6 +175,9 @@ def _doubtful_values(entry: NumberedEntry) -> Iterator[ConfigWarning]:
     if not entry.value("API_KEY"):
         message = f"{url} is set, but {key} {_missing(entry, 'API_KEY').removesuffix(' set')}"
         yield ConfigWarning("C032", message, "set it; if the server needs no key, any word will do")
+    if entry.missing_key is not None:
+        message = f"{entry.variable(entry.missing_key)} is not set, but a later key is"
+        yield ConfigWarning("C056", message, "set it, or number the keys without a gap")
     address = entry.value("BASE_URL").rstrip("/")
     if urlsplit(address).username is not None:
         message = f"{url} contains a user name, which is sent instead of {key}"

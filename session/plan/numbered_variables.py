@@ -14,9 +14,13 @@ if TYPE_CHECKING:
 
 FIELDS = ("BASE_URL", "API_KEY", "FAST", "BALANCED", "DEEP")
 
-_PRIMARY = {f"MODEL_{name}": name for name in FIELDS}
-_FALLBACK = re.compile(rf"MODEL_FALLBACK_([1-9][0-9]{{0,8}})_({'|'.join(FIELDS)})")
-_MISNUMBERED = re.compile(rf"MODEL_FALLBACK_([0-9]+)_({'|'.join(FIELDS)})")
+_NUMBER = "(?:[2-9]|[1-9][0-9]{1,8})"
+"""The number of a further key; the first one has none."""
+_FIELD = f"({'|'.join(FIELDS)}|API_KEY_{_NUMBER})"
+_PRIMARY = re.compile(f"MODEL_{_FIELD}")
+_FALLBACK = re.compile(f"MODEL_FALLBACK_([1-9][0-9]{{0,8}})_{_FIELD}")
+_MISNUMBERED = re.compile(f"MODEL_FALLBACK_([0-9]+)_{_FIELD}")
+_LIKE_A_KEY = re.compile(r"(?:API_?)?KEY_?0*([1-9][0-9]{0,8})")
 _LIKE_A_FALLBACK = re.compile(r"MODEL_?FALLBACK_?(?:([0-9]+)_?)?(.*)", re.DOTALL)
 
 _OTHER_WORDS = {"URL": "BASE_URL", "API_BASE": "BASE_URL", "KEY": "API_KEY"}
@@ -31,7 +35,8 @@ class NumberedEntry:
         number: Number of the fallback, from 1; 0 is the primary.
         name: The name of its provider.
         prefix: The prefix of its variables.
-        values: Their values by field, stripped of white space; a blank value is included.
+        values: Their values by field, stripped of white space; a blank value is included. A further
+            key has a field of its own: ``API_KEY_2``.
     """
 
     number: int
@@ -40,8 +45,31 @@ class NumberedEntry:
     values: Mapping[str, str] = field(repr=False)  # one of them is a key
 
     def variable(self, name: str) -> str:
-        """Return the variable that holds *name*, one of `FIELDS`."""
+        """Return the variable that holds *name*: one of `FIELDS`, or of `keys`."""
         return f"{self.prefix}{name}"
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of its keys, by number: ``API_KEY``, and each further one that is set."""
+        further = (name for name in self.values if name not in FIELDS and self.values[name])
+        return ("API_KEY", *sorted(further, key=_key_number))
+
+    @property
+    def dependencies(self) -> set[str]:
+        """The names of all variables that it may have, up to the next key."""
+        return {*FIELDS, *self.values, f"API_KEY_{_key_number(self.keys[-1]) + 1}"}
+
+    @property
+    def secrets(self) -> set[str]:
+        """The values of its keys; an empty one if the first is not set."""
+        return {self.value(name) for name in self.keys}
+
+    @property
+    def missing_key(self) -> str | None:
+        """The name of the first key that is not set before another one; None: there is no gap."""
+        numbers = [_key_number(name) for name in self.keys]
+        wanted = next((n for n, number in enumerate(numbers, start=1) if n != number), None)
+        return None if wanted is None else f"API_KEY_{wanted}"
 
     def value(self, name: str) -> str:
         """Return the value of that variable; empty if it is not set."""
@@ -109,8 +137,9 @@ def _entry(number: int, values: Mapping[str, str]) -> NumberedEntry:
 
 def _place(variable: str) -> tuple[int, str] | None:
     """Return the number and the field of *variable*; None: it is not a numbered variable."""
-    if variable in _PRIMARY:
-        return 0, _PRIMARY[variable]
+    match = _PRIMARY.fullmatch(variable)
+    if match is not None:
+        return 0, match[1]
     match = _FALLBACK.fullmatch(variable)
     return None if match is None else (int(match[1]), match[2])
 
@@ -127,6 +156,14 @@ def _meant(variable: str) -> str | None:
     return f"MODEL_FALLBACK_{number}_{name}"
 
 
+def _key_number(name: str) -> int:
+    """Return the number of a key by its *name*; the first, ``API_KEY``, has number 1."""
+    return int(name.removeprefix("API_KEY").strip("_") or "1")
+
+
 def _close(word: str) -> str | None:
+    key = _LIKE_A_KEY.fullmatch(word)
+    if key is not None:
+        return "API_KEY" if key[1] == "1" else f"API_KEY_{key[1]}"
     close = difflib.get_close_matches(word, FIELDS, n=1, cutoff=0.75)
     return close[0] if close else _OTHER_WORDS.get(word)

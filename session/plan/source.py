@@ -10,7 +10,7 @@ from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.env_value import named_path, read_variable
 from ...provider.error import ConfigError
 from ...provider.secret import redact_shapes
-from .numbered_variables import FIELDS, numbered_entries
+from .numbered_variables import numbered_entries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +73,9 @@ class Source:
         """Return the other variables that *content* depends on."""
         if self.variable == NUMBERED:
             entries = numbered_entries(environ)
-            variables = (each.variable(name) for each in entries.values() for name in FIELDS)
+            variables = (
+                each.variable(name) for each in entries.values() for name in each.dependencies
+            )
             return (
                 *self._json_variables,
                 *variables,

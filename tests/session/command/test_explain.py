@@ -438,6 +438,20 @@ def test_a_key_that_a_provider_repeats_is_not_printed(key: str) -> None:
     assert found["message"] == "Incorrect API key provided: [key]."
 
 
+@pytest.mark.parametrize("name", ["SPARE", "FIRST", "OTHER"])
+def test_no_key_of_any_provider_is_printed(name: str) -> None:
+    environ = {"FIRST": "a key of groq", "SPARE": "a key of groq 2\n", "OTHER": "another key"}
+    body = json.dumps({"error": {"message": f"Bad key: {environ[name].strip()}."}}).encode()
+    providers = {"groq": {"apiKeyEnv": ["FIRST", "SPARE"]}, "zai": {"apiKeyEnv": "OTHER"}}
+
+    found = explain(
+        Recorded.parse(body, provider="groq", status=401),
+        environ | {"SIDESTEP_PROVIDERS": json.dumps(providers)},
+    )
+
+    assert found["message"] == "Bad key: [key]."
+
+
 @pytest.mark.parametrize(
     "message",
     ["model xai-grok-code-fast-1-preview not found", "key sk-****1234 is invalid", "x is no key"],

@@ -425,3 +425,37 @@ def test_a_name_that_no_chain_has_is_refused_with_those_that_there_are() -> None
 
     with pytest.raises(ValueError, match="'quick' is neither a route nor one of balanced"):
         middleware.step("quick")
+
+
+def _with_keys(way: str, names: list[str]) -> dict[str, str]:
+    """Return what *way* sets, with the keys of the primary in *names*."""
+    environ = WAYS[way]("http://h")[1]
+    if way == "numbers":
+        return environ | dict.fromkeys(names, "sk-2")
+    providers = _providers("http://h")
+    providers["primary"]["apiKeyEnv"] = names
+    return environ | {"SIDESTEP_PROVIDERS": json.dumps(providers)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_provider_has_several_keys_in_each_way_and_another_one_is_noticed(way: str) -> None:
+    names = ["MODEL_API_KEY", "MODEL_API_KEY_2", "MODEL_API_KEY_3", "MODEL_API_KEY_4"]
+    environ = _with_keys(way, names[:2])
+    middleware = Sidestep.from_env(environ)
+
+    found = [middleware.providers["primary"].key_variables]
+    for count in (3, 4):
+        environ |= _with_keys(way, names[:count])
+        if way == "map":  # SIDESTEP_PROVIDERS is read again only with the map
+            environ["SIDESTEP_FALLBACK_CONFIG"] += " " * count
+        found.append(middleware.providers["primary"].key_variables)
+
+    assert found == [tuple(names[:count]) for count in (2, 3, 4)]
+
+
+def test_the_providers_of_a_map_can_have_several_keys() -> None:
+    config = {"fallbackModelsByModel": {}, "providers": {"zai": {"apiKeyEnv": ["ONE", "TWO"]}}}
+
+    middleware = Sidestep.from_env({"SIDESTEP_FALLBACK_CONFIG": json.dumps(config)})
+
+    assert middleware.providers["zai"].key_variables == ("ONE", "TWO")

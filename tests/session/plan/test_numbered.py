@@ -91,6 +91,32 @@ def test_each_entry_becomes_a_provider_and_each_tier_a_chain() -> None:
     assert not plan.swap_on_any_failure
 
 
+@pytest.mark.parametrize(
+    ("more", "variables"),
+    [
+        pytest.param({}, ("MODEL_API_KEY",), id="one"),
+        pytest.param({"api_key_2": "b"}, ("MODEL_API_KEY", "MODEL_API_KEY_2"), id="two"),
+        pytest.param(
+            {"api_key_10": "c", "api_key_2": "b"},
+            ("MODEL_API_KEY", "MODEL_API_KEY_2", "MODEL_API_KEY_10"), id="by number, with a gap",
+        ),
+        pytest.param({"api_key_2": " "}, ("MODEL_API_KEY",), id="a blank one"),
+        pytest.param(
+            {"api_key": "", "api_key_2": "b"}, ("MODEL_API_KEY", "MODEL_API_KEY_2"),
+            id="the first is not set",
+        ),
+        pytest.param({"api_key_1": "b", "api_key_0": "c"}, ("MODEL_API_KEY",), id="no such number"),
+    ],
+)  # fmt: skip
+def test_an_entry_can_have_several_keys(more: dict[str, str], variables: tuple[str, ...]) -> None:
+    plan = planned(entry(0, **more) | entry(1, api_key_2="d"))
+
+    assert plan.providers["primary"].key_variables == variables
+    assert plan.providers["fallback-1"].key_variables == (
+        "MODEL_FALLBACK_1_API_KEY", "MODEL_FALLBACK_1_API_KEY_2",
+    )  # fmt: skip
+
+
 def test_the_limits_move_a_step_only_before_its_first_tool_call_and_fragment() -> None:
     config = planned(THREE).config
 
@@ -215,6 +241,50 @@ def test_whose_endpoint_it_is_is_told_by_its_address(url: str, vendor: str) -> N
         ),
         pytest.param(
             TWO | entry(2, fast="fast-1"), [*FAST[1], "fallback-2/fast-1"], [], id="another key"
+        ),
+        pytest.param(
+            TWO | {"MODEL_API_KEY_2": KEY, "MODEL_FALLBACK_1_API_KEY_2": KEY}, FAST[1], [],
+            id="two keys each",
+        ),
+        pytest.param(
+            TWO | entry(2, api_key=f"{KEY}-1", fast="fast-1", api_key_2="x"),
+            [*FAST[1], "fallback-2/fast-1"], [], id="another key beside the same",
+        ),
+        pytest.param(
+            ONE | entry(1, api_key_2="x") | entry(2, api_key="x", fast="fast-1"), FAST[1],
+            ["C037 MODEL_FALLBACK_2_FAST repeats MODEL_FALLBACK_1_FAST"], id="one of two keys",
+        ),
+        pytest.param(
+            TWO | {"MODEL_API_KEY_2": " ", "MODEL_API_KEY_3": ""}, FAST[1], [], id="blank keys"
+        ),
+        pytest.param(
+            TWO | {"MODEL_API_KEY_3": KEY}, FAST[1],
+            ["C056 MODEL_API_KEY_2 is not set, but a later key is"], id="a gap in the keys",
+        ),
+        pytest.param(
+            TWO | {"MODEL_API_KEY_2": "", "MODEL_API_KEY_999999999": KEY}, FAST[1],
+            ["C056 MODEL_API_KEY_2 is not set, but a later key is"], id="a blank in a wide gap",
+        ),
+        pytest.param(
+            ONE | {"MODEL_API_KEY": "", "MODEL_API_KEY_2": KEY}, FAST[0],
+            ["C032 MODEL_API_KEY is empty"], id="only the second key",
+        ),
+        pytest.param(
+            ONE | {"MODEL_FALLBACK_1_API_KEY_2": KEY}, FAST[0],
+            ["C033 unset MODEL_FALLBACK_1_API_KEY_2"], id="a second key without a URL",
+        ),
+        pytest.param(
+            TWO | {"MODEL_FALLBACK_0_API_KEY_2": KEY}, FAST[1],
+            ["C035 the number in MODEL_FALLBACK_0_API_KEY_2 is 0"], id="the number 0, second key",
+        ),
+        pytest.param(
+            TWO | {"MODEL_API_KEY_1": KEY}, FAST[1],
+            ["C038 'MODEL_API_KEY_1' is not read: name it MODEL_API_KEY"], id="a key's number 1",
+        ),
+        pytest.param(
+            TWO | {"MODEL_API_KEY_02": KEY, "MODEL_FALLBACK_1_KEY2": KEY}, FAST[1],
+            ["C038 name it MODEL_API_KEY_2", "C038 name it MODEL_FALLBACK_1_API_KEY_2"],
+            id="a key's number, spelled otherwise",
         ),
         pytest.param(
             TWO | {"MODEL_FALLBACK_1_MODEL": "x"}, FAST[1],
