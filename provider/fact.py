@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from .failure import FailureKind
+from .failure import FailureKind, Scope
 
 PREFIX = 1_000
 """Characters of a message that a pattern is matched against."""
@@ -45,6 +45,7 @@ class Fact:
         lacks_capacity: It means that the provider has no capacity for this model, or that the model
             cannot take such a step at all.
         is_own: It comes from the configuration.
+        scope: Whose the failure is; None: the words do not say.
     """
 
     kind: FailureKind
@@ -53,6 +54,7 @@ class Fact:
     text: str | None = None
     lacks_capacity: bool = False
     is_own: bool = False
+    scope: Scope | None = None
 
     def matches(self, report: ErrorWords) -> bool:
         """True if *report* has the words of this fact."""
@@ -100,17 +102,20 @@ def fact(
     text: str | None = None,
     seen: Mapping[str, str] | None = None,
     lacks_capacity: bool = False,
+    scope: Scope | None = None,
     **words_by_name: str,
 ) -> Fact:
     """Return a fact; *words_by_name* has for each name its words, separated by spaces."""
     words = {name: frozenset(value.split()) for name, value in words_by_name.items()}
-    return Fact(kind, words, seen or {}, text, lacks_capacity)
+    return Fact(kind, words, seen or {}, text, lacks_capacity, scope=scope)
 
 
-def facts(kind: FailureKind, *texts: str, **words_by_name: str) -> tuple[Fact, ...]:
+def facts(
+    kind: FailureKind, *texts: str, scope: Scope | None = None, **words_by_name: str
+) -> tuple[Fact, ...]:
     """Return one fact for each of *texts*."""
     words = {name: frozenset(value.split()) for name, value in words_by_name.items()}
-    return tuple(Fact(kind, words, text=text) for text in texts)
+    return tuple(Fact(kind, words, text=text, scope=scope) for text in texts)
 
 
 def stands_for(statuses: Mapping[int, str]) -> Mapping[str, int]:
@@ -124,6 +129,7 @@ class FactTable:
 
     Args:
         by_status: Meanings of a status that differ from the usual ones.
+        scopes: Whose a failure with a status is, if the status has its usual meaning.
         statuses: The status that a type or code stands for, for errors without a status (those in
             a stream).
         stops: The stop reasons that mean failure.
@@ -143,6 +149,7 @@ class FactTable:
     filter: tuple[Fact, ...] = ()
     other: tuple[Fact, ...] = ()
     by_status: Mapping[int, FailureKind] = field(default_factory=dict)
+    scopes: Mapping[int, Scope] = field(default_factory=dict)
     statuses: Mapping[str, int] = field(default_factory=dict)
     stops: Mapping[str, FailureKind] = field(default_factory=dict)
     waits: tuple[str, ...] = ()
@@ -150,3 +157,22 @@ class FactTable:
     daily: tuple[str, str] | None = None
     coded: tuple[str, ...] = ()
     is_of_unknown: bool = False
+
+    def without_keys(self) -> FactTable:
+        """Return the table for those who pass on the errors of others.
+
+        The words that mean a whole key may be about the key of somebody else there.
+        """
+        return replace(
+            self,
+            money=_without_keys(self.money),
+            overflow=_without_keys(self.overflow),
+            history=_without_keys(self.history),
+            filter=_without_keys(self.filter),
+            other=_without_keys(self.other),
+            scopes={},
+        )
+
+
+def _without_keys(section: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    return tuple(replace(each, scope=None) if each.scope is Scope.KEY else each for each in section)

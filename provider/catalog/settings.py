@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from ..fact import Fact
-from ..failure import FailureKind
+from ..failure import FailureKind, Scope
 from ..secret import redact_shapes
 from ..settings import SETTINGS, config_error, display_value
 from ..wire_name import Wire
@@ -31,11 +31,11 @@ _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class FailureSettings(BaseModel):
-    """One failure of a provider: how to recognise it, and its kind.
+    """One failure of a provider: how to recognise it, its kind, and whose it is.
 
     Every condition that is set must hold. ``type`` and ``code`` are compared whole, ``code`` with
     every code, type and reason of an error. The message must begin with the regular expression
-    ``text``, in any case.
+    ``text``, in any case. ``scope`` is a `Scope`; without one the kind decides.
     """
 
     model_config = SETTINGS
@@ -45,6 +45,7 @@ class FailureSettings(BaseModel):
     type: _Word | None = None
     code: _Word | None = None
     text: _Word | None = None
+    scope: Literal["route", "key", "key_on_route"] | None = None
 
     @field_validator("kind")
     @classmethod
@@ -80,7 +81,8 @@ class FailureSettings(BaseModel):
             for name, value in (("status", self.status), ("type", self.type), ("any", self.code))
             if value is not None
         }
-        return Fact(FailureKind(self.kind), exact, text=self.text, is_own=True)
+        scope = None if self.scope is None else Scope(self.scope)
+        return Fact(FailureKind(self.kind), exact, text=self.text, is_own=True, scope=scope)
 
 
 class TimeoutSettings(BaseModel):

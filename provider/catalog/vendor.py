@@ -38,6 +38,15 @@ _DOMAINS: Mapping[str, str] = MappingProxyType(
         "minimax.io": "minimax",
         "minimaxi.com": "minimax",
         "amazonaws.com": "bedrock",
+        # Of these only the accounts are known; `classify/facts/accounts.py` has the sources.
+        "aliyuncs.com": "dashscope",
+        "x.ai": "xai",
+        "together.ai": "together",
+        "together.xyz": "together",
+        "fireworks.ai": "fireworks",
+        "githubcopilot.com": "copilot",
+        "opencode.ai": "opencode",
+        "ai-gateway.vercel.sh": "vercel",
     }
 )
 

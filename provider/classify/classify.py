@@ -21,6 +21,7 @@ from .fact_tables import tables_of, tables_of_upstream
 from .redirect import redirect_failure
 from .report import parse_body, read_reports
 from .retry_after import first_value, read_wait
+from .scope import scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -194,6 +195,7 @@ def _classify(
         should_retry=_should_retry(headers),
         because=_because(decided, status, reason),
         cure=_cure(kind, readings),
+        scope=scope_of(kind, status, decided and decided[0], readings),
     )
 
 

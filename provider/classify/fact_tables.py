@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _HOSTS_OF_CLAUDE = frozenset({"azure", "google", "google vertex", "amazon bedrock"})
 """Upstreams that also host Claude and pass on Anthropic's errors unchanged."""
 
+_RESELLERS = frozenset({"openrouter", "bedrock"})
+"""Vendors that pass on the errors of those whose models they offer."""
+
 # The names that aggregators use for the providers behind them.
 _UPSTREAM: Mapping[str, str] = MappingProxyType(
     {
@@ -48,19 +51,39 @@ def tables_of(provider: Provider | str, wire: Wire) -> tuple[FactTable, ...]:
 
 
 def tables_of_upstream(name: str, wire: Wire) -> tuple[FactTable, ...]:
-    """Return the tables of the provider that an aggregator calls *name*."""
+    """Return the tables of the provider that an aggregator calls *name*.
+
+    A key that they call spent or wrong is not the key of the aggregator's customer.
+    """
     plain = name.casefold().strip()
     tables = _tables(_UPSTREAM.get(plain, plain), wire)
-    return (*tables, _anthropic()) if plain in _HOSTS_OF_CLAUDE else tables
+    tables = (*tables, _anthropic()) if plain in _HOSTS_OF_CLAUDE else tables
+    return tuple(table.without_keys() for table in tables)
 
 
 @cache
 def _tables(vendor: str, wire: Wire) -> tuple[FactTable, ...]:
     own, shared = _of_vendor(vendor), _of_wire(wire)
-    if own is None:  # a server that nobody knows, whatever it imitates
-        is_chat = wire in {"openai-chat", "openai-responses"}
-        return (_generic(), shared) if is_chat else (shared, _generic())
-    return (shared,) if own is shared else (own, shared)
+    if own is None:  # a server that nobody knows, or hardly, whatever it imitates
+        return (*_hardly_known(vendor), *_of_unknown(wire))
+    if own is shared:
+        return (shared,)
+    return (own, shared.without_keys() if vendor in _RESELLERS else shared)
+
+
+def _of_unknown(wire: Wire) -> tuple[FactTable, ...]:
+    """Return the tables of a server that nobody knows, which may pass on others' errors."""
+    shared = _of_wire(wire).without_keys()
+    is_chat = wire in {"openai-chat", "openai-responses"}
+    return (_generic(), shared) if is_chat else (shared, _generic())
+
+
+def _hardly_known(vendor: str) -> tuple[FactTable, ...]:
+    """Return what is known of the accounts of *vendor*, of which little else is known."""
+    from .facts.accounts import ACCOUNTS
+
+    table = ACCOUNTS.get(vendor)
+    return () if table is None else (table,)
 
 
 def _of_vendor(vendor: str) -> FactTable | None:

@@ -15,6 +15,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from ..json_value import listed, mapping, read_json, string
+from .vendor_words import (
+    aws_exception,
+    google_words,
+    money_words,
+    openrouter_words,
+    used_up_windows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,9 +62,10 @@ class Report:
         message: The human-readable message.
         words: Its types, codes and the like, by name: ``type``, ``code``, ``param``, ``form``;
             ``error_code`` (Anthropic's details); ``error_type``, ``provider_code``,
-            ``provider_name``, ``limit_source``, ``moderation`` (OpenRouter); ``reason`` (of
-            OpenRouter and Google); ``rpc``, ``quota_id``, ``quota_value`` (Google); ``any`` for
-            every word that is a kind of code.
+            ``provider_name``, ``limit_source``, ``moderation``, ``byok``, ``affords`` (OpenRouter);
+            ``reason`` (of OpenRouter and Google); ``rpc``, ``quota_id``, ``quota_value``,
+            ``leaked`` (Google); ``window`` (Anthropic's subscriptions); ``budget_of`` (LiteLLM);
+            ``any`` for every word that is a kind of code.
         status: The HTTP status that the body itself names; None: it names none.
         hints: How long to wait: headers that the body repeats, by name, and ``delay``,
             ``resets-in`` and ``resets-at``.
@@ -179,7 +187,7 @@ def _words(
         "form": [form],
         "type": [
             *(owner.get("type") for owner in (error, top) if _is_specific(owner.get("type"))),
-            _aws_exception(error, headers),
+            aws_exception(error, headers),
         ],
         "code": [
             error.get("code"),
@@ -190,44 +198,14 @@ def _words(
         "param": [error.get("param")],
         "error_code": [mapping(error.get("details")).get("error_code")],
     }
-    for words in (_openrouter_words(error), _google_words(error)):
+    for words in (
+        openrouter_words(error), google_words(error), money_words(error), used_up_windows(headers)
+    ):  # fmt: skip
         for name, values in words.items():
             found[name] = [*found.get(name, ()), *values]
     named = {name: tuple(filter(None, map(_as_text, values))) for name, values in found.items()}
     named["any"] = tuple(word for name in _CODES for word in named[name])
     return {name: words for name, words in named.items() if words}
-
-
-def _aws_exception(error: Mapping[str, Any], headers: Mapping[str, str]) -> str:
-    """Return the name of an exception of AWS without its namespace and address."""
-    name = error.get("__type") or headers.get("x-amzn-errortype")
-    return string(name).rpartition("#")[2].partition(":")[0]
-
-
-def _openrouter_words(error: Mapping[str, Any]) -> dict[str, list[object]]:
-    """Return the words that OpenRouter puts into ``metadata``."""
-    metadata = mapping(error.get("metadata"))
-    flags = ("reasons", "flagged_input", "patterns")
-    return {
-        "error_type": [metadata.get("error_type")],
-        "provider_code": [metadata.get("provider_code")],
-        "provider_name": [metadata.get("provider_name")],
-        "limit_source": [metadata.get("limit_source")],
-        "moderation": [name for name in flags if metadata.get(name)],
-        "reason": [metadata.get("reason")],
-    }
-
-
-def _google_words(error: Mapping[str, Any]) -> dict[str, list[object]]:
-    """Return the words that Google puts into ``status`` and the notes in ``details``."""
-    notes = [mapping(note) for note in listed(error.get("details"))]
-    violations = [mapping(each) for note in notes for each in listed(note.get("violations"))]
-    return {
-        "reason": [note.get("reason") for note in notes],
-        "rpc": [error.get("status") if not _number(error.get("status")) else None],
-        "quota_id": [violation.get("quotaId") for violation in violations],
-        "quota_value": [violation.get("quotaValue") for violation in violations],
-    }
 
 
 def _is_specific(kind: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..failure import Failure, FailureKind, Stage
+from ..failure import Failure, FailureKind, Scope, Stage
 from ..secret import Secret
 
 if TYPE_CHECKING:
@@ -54,4 +54,6 @@ def missing_key(provider: Provider, secret: Secret) -> Failure | None:
     else:
         problem = f"{variable} holds characters that no key has"
     message = f"{problem}: {fix} to a key of {provider.name}"
-    return Failure(kind=FailureKind.AUTH, message=message, status=401, stage=Stage.CONNECT)
+    return Failure(
+        kind=FailureKind.AUTH, message=message, status=401, stage=Stage.CONNECT, scope=Scope.KEY
+    )

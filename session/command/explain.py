@@ -14,7 +14,7 @@ from ...provider.classify.report import parse_body
 from ...provider.classify.time_text import seconds_until
 from ...provider.conversation import Reasoning, ToolCall
 from ...provider.conversation import Text as TextPart
-from ...provider.failure import FailureKind, Stage
+from ...provider.failure import FailureKind, Scope, Stage
 from ...provider.recording.recorded_answer import Outcome, Recorded, read
 from ...provider.route import Route
 from ...provider.secret import redact_keys, redact_shapes
@@ -42,6 +42,21 @@ if TYPE_CHECKING:
 
 _ELSEWHERE = Route("another/route")
 """Stands for a healthy sibling if no route was named."""
+
+_WHOSE = {
+    Scope.ROUTE: "the route's: every request to it fails, with any key",
+    Scope.KEY: "the key's: other routes of this provider fail too",
+    Scope.KEY_ON_ROUTE: "the key's on this route: another key, or another route, may do",
+}
+"""Whose a failure is, in words."""
+_OF_REQUEST = frozenset(
+    {
+        *(FailureKind.BAD_REQUEST, FailureKind.REQUEST_TOO_LARGE, FailureKind.HISTORY_REJECTED),
+        *(FailureKind.CONTEXT_OVERFLOW, FailureKind.CONTENT_FILTER, FailureKind.REFUSAL),
+        *(FailureKind.EMPTY_RESPONSE, FailureKind.TOOL_CALL_MALFORMED, FailureKind.UNKNOWN),
+    }
+)
+"""Kinds of failures that say nothing of other requests."""
 
 _PLACES = {"html": "a page of HTML", "text": "plain text", "binary": "binary data",
            "json": "JSON", "empty": "an empty body"}  # fmt: skip
@@ -154,7 +169,9 @@ def _answer(decoder: Decoder) -> dict[str, Any]:
 def _described(outcome: Outcome) -> dict[str, Any]:
     failure = outcome.failure
     assert failure is not None  # noqa: S101 - the caller has looked
-    return failure_to_json(failure) | {"delivered": outcome.has_shown, "because": failure.because}
+    whose = None if failure.kind in _OF_REQUEST else _WHOSE[failure.is_of]
+    shown = failure_to_json(failure) | {"whose": whose}
+    return shown | {"delivered": outcome.has_shown, "because": failure.because}
 
 
 def _sibling(plan: Plan | None, route: Route | None) -> tuple[Route | None, str | None]:

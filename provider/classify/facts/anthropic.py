@@ -2,13 +2,17 @@
 
 Source: platform.claude.com/docs/en/api/errors, docs.claude.com/en/api/messages-streaming, the
 error types of the anthropic package 2.14, and github.com/anthropics/claude-code/issues for
-the wordings, read on 2026-11-29; captures anthropic_*.
+the wordings, read on 2026-11-29; captures anthropic_*. Spent
+money is the whole organization's (the same page); so are the windows of a subscription
+(support.claude.com/en/articles/11145838), unless another window than those of five hours and seven
+days rejects: router-for-me/CLIProxyAPI#5915. Read on 2026-11-30.
 """
 
 from __future__ import annotations
 
-from ...fact import FactTable, fact, facts, stands_for
+from ...fact import ANY, FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
+from ...failure import Scope
 
 _BAD = "invalid_request_error"
 # The place in the request, such as "messages.3.content.0: ".
@@ -49,8 +53,12 @@ ANTHROPIC = FactTable(
             error_code="enforced_spend_limit_reached contract_spend_limit_reached "
             "linked_organization_spend_limit_reached linked_organization_billing_unavailable "
             "organization_on_hold",
+            scope=Scope.KEY,
         ),
-        fact(K.QUOTA, type="billing_error"),
+        fact(K.QUOTA, type="billing_error", scope=Scope.KEY),
+        # A subscription's windows of five hours and seven days; others are of some models.
+        fact(K.QUOTA, type="rate_limit_error", window="5h 7d", scope=Scope.KEY),
+        fact(K.QUOTA, type="rate_limit_error", window=ANY, scope=Scope.KEY_ON_ROUTE),
         # Subscriptions that are sold with a facade: OpenCode's, Kimi's.
         fact(
             K.QUOTA,
@@ -61,7 +69,17 @@ ANTHROPIC = FactTable(
             K.QUOTA,
             r"Your credit balance is too low to access",
             r"You have reached your specified (?:\w{1,20} )?API usage limits",
+            scope=Scope.KEY,
             type=_BAD,
+        ),
+        # What a subscription pays for beyond its plan, which not every model needs:
+        # router-for-me/CLIProxyAPI#6004.
+        *facts(
+            K.QUOTA,
+            r"You're out of extra usage",
+            r"Extra usage is required for",
+            scope=Scope.KEY_ON_ROUTE,
+            type=f"{_BAD} rate_limit_error",
         ),
     ),
     overflow=(
@@ -91,6 +109,8 @@ ANTHROPIC = FactTable(
         ),
     ),
     other=(
+        # anthropics/claude-code#19028
+        fact(K.AUTH, text="This organization has been disabled", type=_BAD, scope=Scope.KEY),
         fact(K.RATE_LIMIT, error_code="ramp_limit_exceeded"),
         fact(K.TIMEOUT, error_code="request_body_timeout"),
         fact(K.OVERLOADED, error_code="compaction_unavailable"),
@@ -107,6 +127,7 @@ ANTHROPIC = FactTable(
         fact(K.NOT_FOUND, type="not_found_error"),
     ),
     by_status={413: K.CONTEXT_OVERFLOW},
+    scopes={401: Scope.KEY, 402: Scope.KEY},
     statuses=stands_for(
         {
             400: "invalid_request_error image_dimensions_too_large request_body_timeout "

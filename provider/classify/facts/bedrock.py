@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
+from ...failure import Scope
 from .anthropic import PLACE, REJECTED_FIELDS
 from .anthropic import REJECTED as REJECTED_BY_CLAUDE
 from .unknown_words import NO_TOOLS
@@ -49,11 +50,14 @@ BEDROCK = FactTable(
             "ModelStreamErrorException",
         ),
         fact(K.TIMEOUT, type="ModelTimeoutException"),
+        # Of the account's credentials; an access that is denied may be to one model.
         fact(
             K.AUTH,
-            type="AccessDeniedException UnrecognizedClientException ExpiredTokenException "
-            "InvalidSignatureException IncompleteSignature MissingAuthenticationTokenException",
+            type="UnrecognizedClientException ExpiredTokenException InvalidSignatureException "
+            "IncompleteSignature MissingAuthenticationTokenException",
+            scope=Scope.KEY,
         ),
+        fact(K.AUTH, type="AccessDeniedException", scope=Scope.KEY_ON_ROUTE),
         fact(K.NOT_FOUND, type="ResourceNotFoundException"),
         fact(
             K.HISTORY_REJECTED,

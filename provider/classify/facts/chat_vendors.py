@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
+from ...failure import Scope
 from ..time_text import WAIT
 from .openai import TOO_LARGE, WAITS
 from .unknown_words import NO_MODEL
@@ -25,6 +26,8 @@ and, on Responses, ``reasoning_text`` (lidge-jun/opencodex#1594, read on 2026-11
 # Source: console.groq.com/docs/errors and /rate-limits, and traffic recorded by pydantic-ai
 # (tests/models/cassettes/test_groq), read on 2026-11-29; captures groq_*.
 GROQ = FactTable(
+    # "API calls from any key in your organization": console.groq.com/docs/spend-limits
+    money=(fact(K.QUOTA, code="blocked_api_access", scope=Scope.KEY),),
     overflow=(
         fact(K.REQUEST_TOO_LARGE, status="413", code="rate_limit_exceeded"),
         *TOO_LARGE,
@@ -44,13 +47,13 @@ GROQ = FactTable(
         fact(K.TOOL_CALL_MALFORMED, code="tool_use_failed"),
         fact(K.NOT_FOUND, code="model_decommissioned"),
         *facts(K.NOT_FOUND, *NO_MODEL, status="400 422 none"),
-        fact(K.AUTH, code="organization_restricted"),
+        fact(K.AUTH, code="organization_restricted", scope=Scope.KEY),
         fact(K.OVERLOADED, code="over_capacity flex_capacity_exceeded capacity_exceeded"),
     ),
     by_status={498: K.OVERLOADED},
     statuses=stands_for(
         {
-            400: "tool_use_failed model_decommissioned organization_restricted",
+            400: "tool_use_failed model_decommissioned organization_restricted blocked_api_access",
             498: "flex_capacity_exceeded capacity_exceeded",
             503: "over_capacity",
         }
@@ -125,7 +128,7 @@ MISTRAL = FactTable(
 # 2026-11-29; captures deepseek_*.
 DEEPSEEK = FactTable(
     # In a stream, its code stands for a 400.
-    money=facts(K.QUOTA, r"Insufficient Balance", status="400 402 none"),
+    money=facts(K.QUOTA, r"Insufficient Balance", scope=Scope.KEY, status="400 402 none"),
     overflow=facts(
         K.CONTEXT_OVERFLOW,
         r"This model's maximum context length is \d",
@@ -148,7 +151,16 @@ DEEPSEEK = FactTable(
 # Source: platform.moonshot.ai/docs/api/errors, and github.com/MoonshotAI/kimi-code/issues for the
 # wordings, read on 2026-11-29; captures kimi_*.
 MOONSHOT = FactTable(
-    money=(fact(K.QUOTA, type="exceeded_current_quota_error"),),
+    money=(
+        fact(K.QUOTA, type="exceeded_current_quota_error", scope=Scope.KEY),
+        # Its coding plan. Another model of the plan answered: openclaw/openclaw pull 142656.
+        fact(
+            K.QUOTA,
+            text=r"You've reached your [^.\n]{1,60}usage limit",
+            type="access_terminated_error",
+            scope=Scope.KEY_ON_ROUTE,
+        ),
+    ),
     overflow=(
         *facts(
             K.CONTEXT_OVERFLOW,

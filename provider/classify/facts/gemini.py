@@ -5,13 +5,17 @@ github.com/google-gemini/gemini-cli packages/core/src/utils/googleQuotaErrors.ts
 discuss.ai.google.dev/t/183654 for the depleted credits, read on 2026-11-29; captures gemini_*.
 The stop reasons come from the google-genai package 2.34. MODEL_ARMOR, MALFORMED_RESPONSE and
 MISSING_THOUGHT_SIGNATURE are not in it, but in ai.google.dev/api/generate-content and in Vertex's
-reference.
+reference. Credits and a key are of all models; a daily quota names its model in its id
+("…PerProjectPerModel"), and so does "Your quota will reset after": ai.google.dev/gemini-api/docs/
+rate-limits, google-gemini/gemini-cli#29429; a leaked key: continuedev/continue#11541, read on
+2026-11-30.
 """
 
 from __future__ import annotations
 
 from ...fact import ANY, FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
+from ...failure import Scope
 from ..time_text import WAIT
 from .unknown_words import NO_TOOLS
 
@@ -30,13 +34,19 @@ REJECTED = (
 
 GEMINI = FactTable(
     money=(
-        fact(K.QUOTA, status="402"),
+        fact(K.QUOTA, status="402", scope=Scope.KEY),
         fact(K.QUOTA, seen={"quota_id": _DAILY}),
         fact(K.QUOTA, status="429", quota_value="0"),
-        fact(K.QUOTA, reason="QUOTA_EXHAUSTED INSUFFICIENT_G1_CREDITS_BALANCE BILLING_DISABLED"),
+        fact(K.QUOTA, reason="BILLING_DISABLED", scope=Scope.KEY),
+        fact(K.QUOTA, reason="QUOTA_EXHAUSTED INSUFFICIENT_G1_CREDITS_BALANCE"),
         *facts(
             K.QUOTA,
             r"Your prepayment credits are depleted",
+            scope=Scope.KEY,
+            rpc="RESOURCE_EXHAUSTED",
+        ),
+        *facts(
+            K.QUOTA,
             # No quota for this model at all; a limit per minute has the same words, but not the 0.
             r"[\s\S]{0,900}?, limit: 0(?![\d.])",
             rpc="RESOURCE_EXHAUSTED",
@@ -69,16 +79,20 @@ GEMINI = FactTable(
             K.AUTH,
             reason="API_KEY_INVALID API_KEY_SERVICE_BLOCKED API_KEY_HTTP_REFERRER_BLOCKED "
             "API_KEY_IP_ADDRESS_BLOCKED CONSUMER_SUSPENDED SERVICE_DISABLED",
+            scope=Scope.KEY,
         ),
         fact(K.HISTORY_REJECTED, text=NO_TOOLS, status="400 404 422 none", lacks_capacity=True),
         fact(K.AUTH, rpc="FAILED_PRECONDITION"),  # not in this region, or not in the free tier
-        fact(K.AUTH, rpc="UNAUTHENTICATED PERMISSION_DENIED"),
+        fact(K.AUTH, rpc="UNAUTHENTICATED", scope=Scope.KEY),
+        fact(K.AUTH, leaked=ANY, scope=Scope.KEY),
+        fact(K.AUTH, rpc="PERMISSION_DENIED"),
         fact(K.OVERLOADED, rpc="UNAVAILABLE"),
         fact(K.TIMEOUT, rpc="DEADLINE_EXCEEDED"),
         fact(K.RATE_LIMIT, rpc="CANCELLED"),
         fact(K.NOT_FOUND, rpc="NOT_FOUND"),
         fact(K.SERVER_ERROR, rpc="INTERNAL UNKNOWN ABORTED DATA_LOSS"),
     ),
+    scopes={401: Scope.KEY, 402: Scope.KEY},
     statuses=stands_for(
         {
             400: "INVALID_ARGUMENT FAILED_PRECONDITION OUT_OF_RANGE",

@@ -13,8 +13,9 @@ vllm-project/vllm#5700 and pull 36789, ollama/ollama#17638, #12884, #12064 and #
 
 from __future__ import annotations
 
-from ...fact import FactTable, fact, facts
+from ...fact import ANY, FactTable, fact, facts
 from ...failure import FailureKind as K
+from ...failure import Scope
 from ..time_text import WAIT
 from .anthropic import PLACE, REJECTED_FIELDS
 from .anthropic import REJECTED as REJECTED_BY_CLAUDE
@@ -86,8 +87,12 @@ TOO_MANY_BYTES = (
 GENERIC = FactTable(
     money=(
         *facts(K.QUOTA, *(_GATEWAY + text for text in USED_UP), status="400 402 403 429 none"),
-        fact(K.QUOTA, code="Arrearage"),  # DashScope
-        fact(K.QUOTA, type="budget_exceeded"),  # LiteLLM
+        # DashScope, and who passes on its words.
+        fact(K.QUOTA, code="Arrearage"),
+        # LiteLLM, never of a provider behind it: docs.litellm.ai/docs/proxy/error_reference. Of a
+        # key, a user or a team, unless it names the model.
+        fact(K.QUOTA, type="budget_exceeded", budget_of=ANY, scope=Scope.KEY_ON_ROUTE),
+        fact(K.QUOTA, type="budget_exceeded", scope=Scope.KEY),
         *facts(K.QUOTA, r"Insufficient (?:account )?(?:balance|credits?)", status="429 403 none"),
     ),
     overflow=(
@@ -156,6 +161,8 @@ GENERIC = FactTable(
         ),
         *facts(K.NOT_FOUND, *(_GATEWAY + text for text in NO_MODEL), status="400 422 none"),
         *facts(K.NOT_FOUND, *(_GATEWAY + text for text in GONE), status="400 403 404 503 none"),
+        # A proxy that has tried all its own accounts: router-for-me/CLIProxyAPI#1655 and #5639.
+        fact(K.RATE_LIMIT, code="model_cooldown", scope=Scope.ROUTE),
         # Copilot: github/copilot-cli#793 and #954. It ends by itself, and no money is asked for.
         fact(K.RATE_LIMIT, code="rate_limited"),
         fact(K.RATE_LIMIT, text=r"Sorry, you have exceeded your Copilot token usage"),

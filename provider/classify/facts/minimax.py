@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
+from ...failure import Scope
 
 MINIMAX = FactTable(
-    money=(fact(K.QUOTA, code="1008 2056"),),
+    # The balance, and the plan of the account ("5-hour usage limit reached for Token Plan Starter":
+    # MiniMax-AI/MiniMax-M2.7#36).
+    money=(fact(K.QUOTA, code="1008 2056", scope=Scope.KEY),),
     overflow=facts(
         K.CONTEXT_OVERFLOW,
         r"(?:invalid params, )?context window exceeds limit",
@@ -28,7 +31,7 @@ MINIMAX = FactTable(
         fact(K.OVERLOADED, type="overloaded_error"),
         fact(K.RATE_LIMIT, code="1002 1039"),
         fact(K.TIMEOUT, code="1001"),
-        fact(K.AUTH, code="1004 2049"),
+        fact(K.AUTH, code="1004 2049", scope=Scope.KEY),
         fact(K.SERVER_ERROR, code="1000 1013"),
         fact(K.BAD_REQUEST, code="2013"),
     ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
+from ...failure import Scope
 from ..time_text import WAIT
 from .history_words import BROKEN_HISTORY
 from .unknown_words import NO_TOOLS
@@ -19,13 +20,21 @@ _QUOTA_CODES = (
     "usage_limit_reached usage_not_included subscription_sharing_usage_limit_exceeded "
     "GoUsageLimitError FreeUsageLimitError"
 )
+# Of the account, so of every model: help.openai.com/en/articles/6891831, and
+# router-for-me/CLIProxyAPI#5286 for the plans, read on 2026-11-30.
+_SPENT_BY_ACCOUNT = (
+    "insufficient_quota credit_balance_exhausted billing_hard_limit_reached billing_not_active "
+    "usage_limit_reached usage_not_included"
+)
 _SPENT = r"\w{0,60}(?:spend|usage|billing)_limit_(?:reached|exceeded)\Z"
 
 CHAT = FactTable(
     money=(
+        fact(K.QUOTA, type=_SPENT_BY_ACCOUNT, scope=Scope.KEY),
+        fact(K.QUOTA, code=_SPENT_BY_ACCOUNT, scope=Scope.KEY),
         fact(K.QUOTA, type=_QUOTA_CODES),
         fact(K.QUOTA, code=_QUOTA_CODES),
-        fact(K.QUOTA, seen={"code": _SPENT}),
+        fact(K.QUOTA, seen={"code": _SPENT}, scope=Scope.KEY),
     ),
     overflow=(
         fact(K.CONTEXT_OVERFLOW, code="context_length_exceeded"),
@@ -49,11 +58,16 @@ CHAT = FactTable(
         fact(K.OVERLOADED, code="server_is_overloaded"),
         fact(K.OVERLOADED, type="service_unavailable_error overloaded_error"),
         fact(K.HISTORY_REJECTED, text=NO_TOOLS, status="400 404 422 none", lacks_capacity=True),
+        # "Project `p` does not have access to model `m`": Aider-AI/aider#1903
+        fact(K.NOT_FOUND, status="403", code="model_not_found", scope=Scope.KEY_ON_ROUTE),
         fact(K.NOT_FOUND, code="model_not_found"),
-        fact(K.AUTH, code="invalid_api_key unsupported_country_region_territory"),
+        fact(K.AUTH, code="invalid_api_key", scope=Scope.KEY),
+        fact(K.AUTH, code="unsupported_country_region_territory"),
         fact(K.TIMEOUT, code="vector_store_timeout"),
         fact(K.SERVER_ERROR, code="upstream_request_failed upstream_stream_read_error"),
     ),
+    # A wrong key and a spent balance, as platform.openai.com/docs/guides/error-codes has them.
+    scopes={401: Scope.KEY, 402: Scope.KEY},
     statuses=stands_for(
         {
             400: "invalid_request_error context_length_exceeded invalid_request invalid_prompt "

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from ...fact import FactTable, fact, facts, stands_for
 from ...failure import FailureKind as K
+from ...failure import Scope
 from ..time_text import CHINESE_DATE
 
 ZAI = FactTable(
     money=(
-        # No balance, a day's calls made, a window used up, plan expired, limit of week or month,
-        # unfair use.
-        fact(K.QUOTA, code="1113 1304 1308 1309 1310 1313"),
+        # No balance, a window used up, plan expired, limit of week or month, unfair use: all of
+        # the account or of its plan (docs.z.ai/api-reference/api-code). Then a day's calls made.
+        fact(K.QUOTA, code="1113 1308 1309 1310 1313", scope=Scope.KEY),
+        fact(K.QUOTA, code="1304"),
     ),
     overflow=(
         fact(K.CONTEXT_OVERFLOW, code="1261"),
@@ -31,7 +33,9 @@ ZAI = FactTable(
         fact(K.RATE_LIMIT, code="1302 1303"),
         fact(K.OVERLOADED, code="1305"),
         fact(K.OVERLOADED, text=r"The service may be temporarily overloaded", status="429 none"),
-        fact(K.AUTH, code="1000 1001 1002 1003 1004 1110 1111 1112 1220 1221 1222"),
+        # The key or the account; then permissions for one API.
+        fact(K.AUTH, code="1000 1001 1002 1003 1004 1110 1111 1112", scope=Scope.KEY),
+        fact(K.AUTH, code="1220 1221 1222"),
         fact(K.NOT_FOUND, code="1211"),
         fact(K.BAD_REQUEST, code="1210 1212 1213 1214 1215"),
         fact(K.SERVER_ERROR, code="1234"),

@@ -51,6 +51,22 @@ def test_a_capture_is_what_it_is_expected_to_be(path: Path) -> None:
         assert found["delivered"] is expect["delivered"]
 
 
+@pytest.mark.parametrize(
+    ("provider", "status", "whose"),
+    [
+        pytest.param("deepseek", 402, "the key's: other routes of this provider", id="the key's"),
+        pytest.param("deepseek", 429, "the key's on this route", id="the key's on the route"),
+        pytest.param("deepseek", 503, "the route's", id="the route's"),
+        pytest.param("my-proxy", 401, "the key's on this route", id="nothing says"),
+        pytest.param("deepseek", 400, None, id="the request's"),
+    ],
+)
+def test_it_says_whose_the_failure_is(provider: str, status: int, whose: str | None) -> None:
+    found = explain(Recorded.parse(b"{}", provider=provider, status=status), {})
+
+    assert found["whose"] is None if whose is None else found["whose"].startswith(whose)
+
+
 CONFIG = {
     "SIDESTEP_FALLBACK_CONFIG": json.dumps(
         {
