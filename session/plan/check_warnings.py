@@ -78,6 +78,13 @@ def _limit_warnings(plan: Plan) -> Iterator[ConfigWarning]:
             f"{config.max_cooldown_seconds}"
         )
         yield ConfigWarning("C012", message, "raise the second, or lower the first")
+    if 0 < config.patience_seconds < config.cooldown_seconds:
+        patience = plan.spelled("patienceSeconds")
+        message = (
+            f"{patience} is {config.patience_seconds}, below {cooldown}, "
+            f"{config.cooldown_seconds}, so that no step waits for a route that has just failed"
+        )
+        yield ConfigWarning("C040", message, f"raise {patience}, or leave it out")
     for status in config.fallback_on_errors:
         if not 400 <= status <= 599:
             message = f"{plan.spelled('fallbackOnErrors')} lists {status}, which no failure has"

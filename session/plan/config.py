@@ -53,6 +53,7 @@ class FallbackConfig(BaseModel):
     cooldown_backoff: Factor = 1.0
     max_wait_seconds: Count | None = None
     max_step_wait_seconds: Count = 30
+    patience_seconds: Count = 0
     on_partial: Literal["retract", "interrupt"] = "retract"
     move_policy: Literal["rebuild", "first_call", "idempotent"] = "rebuild"
     idempotent_tools: tuple[str, ...] = ()
@@ -239,6 +240,7 @@ _EXPECTED = {
     "max_cooldown_seconds": _COUNT,
     "max_wait_seconds": _COUNT,
     "max_step_wait_seconds": _COUNT,
+    "patience_seconds": _COUNT,
     "cooldown_backoff": "a number of 1 or more",
     "on_partial": '"retract" or "interrupt"',
     "move_policy": '"rebuild", "first_call" or "idempotent"',

@@ -9,6 +9,9 @@ from ...provider.failure import FailureKind
 from .plan import Plan
 from .retry import DEFAULT_RETRIES, DEFAULT_RETRIES_BESIDE_SIBLING, RetryPolicy
 
+_COOLDOWN = 60.0
+"""The cooldown in seconds if there is no configuration."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -23,6 +26,8 @@ class Limits:
         max_wait: Longest wait before a retry, in seconds.
         max_step_wait: While the step may move to a healthy sibling, the most seconds in all that it
             waits on one route because the provider asks for longer waits than the schedule has.
+        patience: Seconds in all that a step may wait for a route to come back, when it would fail.
+        cooldown: Seconds after which a route that failed and was not degraded is asked again.
         swap_on: Kinds of failure that swap, whatever their status.
         never_swap_on: Kinds of failure that never swap, whatever their status.
         swap_on_any_failure: Every failure of a route swaps, even if its status is not listed.
@@ -35,6 +40,8 @@ class Limits:
     statuses: Collection[int] = field(default=frozenset())
     max_wait: float
     max_step_wait: float = 30.0
+    patience: float = 0.0
+    cooldown: float = _COOLDOWN
     swap_on: Collection[FailureKind] = field(default=frozenset())
     never_swap_on: Collection[FailureKind] = field(default=frozenset())
     swap_on_any_failure: bool = False
@@ -49,7 +56,8 @@ def limits_of(plan: Plan | None, policy: RetryPolicy) -> Limits:
         retries = policy.retries
     max_retries = DEFAULT_RETRIES if retries is None else retries
     if plan is None or config is None:
-        return Limits(max_retries=max_retries, max_wait=policy.max_wait)
+        patience = policy.patience or 0.0
+        return Limits(max_retries=max_retries, max_wait=policy.max_wait, patience=patience)
     wait = config.max_wait_seconds
     return Limits(
         max_retries=max_retries,
@@ -58,6 +66,8 @@ def limits_of(plan: Plan | None, policy: RetryPolicy) -> Limits:
         statuses=frozenset(config.fallback_on_errors),
         max_wait=policy.max_wait if wait is None else wait,
         max_step_wait=config.max_step_wait_seconds,
+        patience=config.patience_seconds if policy.patience is None else policy.patience,
+        cooldown=config.cooldown_seconds,
         swap_on=plan.swap_on,
         never_swap_on=plan.never_swap_on,
         swap_on_any_failure=plan.swap_on_any_failure,

@@ -23,6 +23,8 @@ class RetryPolicy:
         jitter: Random share that is added to a wait; 0.25 adds up to a quarter.
         max_wait: No retry waits longer, in seconds. If the provider asks for more, there is no
             retry. A configuration's ``maxWaitSeconds`` replaces it.
+        patience: Seconds in all that a step may wait for a route to come back, when it would
+            fail. It replaces a configuration's ``patienceSeconds``; None: that one counts, else 0.
 
     Raises:
         ValueError: A number is negative or not finite.
@@ -33,11 +35,12 @@ class RetryPolicy:
     max_backoff: float = 30.0
     jitter: float = 0.25
     max_wait: float = 60.0
+    patience: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("retries", "first_wait", "max_backoff", "jitter", "max_wait"):
+        for name in ("retries", "first_wait", "max_backoff", "jitter", "max_wait", "patience"):
             value = getattr(self, name)
-            if name == "retries" and value is None:
+            if name in ("retries", "patience") and value is None:
                 continue
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"`{name}` must be a finite number of 0 or more, got {value!r}")

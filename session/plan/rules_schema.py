@@ -150,6 +150,7 @@ class LimitSettings(BaseModel):
     cooldown_backoff: Factor | None = None
     max_wait_seconds: Count | None = None
     max_step_wait_seconds: Count | None = None
+    patience_seconds: Count | None = None
     on_partial: Literal["retract", "interrupt"] | None = None
     move_policy: Literal["rebuild", "first_call", "idempotent"] | None = None
     idempotent_tools: list[str] | None = None

@@ -74,6 +74,7 @@ def test_all_but_the_map_have_defaults() -> None:
         "cooldown_backoff": 1.0,
         "max_wait_seconds": None,
         "max_step_wait_seconds": 30,
+        "patience_seconds": 0,
         "on_partial": "retract",
         "move_policy": "rebuild",
         "idempotent_tools": (),
@@ -276,7 +277,7 @@ def test_json_that_is_nested_without_end_has_no_key_twice() -> None:
             )
             for key in (
                 "maxFallbackAttempts", "maxUpstreamRetryAttempts", "cooldownSeconds",
-                "maxCooldownSeconds", "maxWaitSeconds", "maxStepWaitSeconds",
+                "maxCooldownSeconds", "maxWaitSeconds", "maxStepWaitSeconds", "patienceSeconds",
             )
             for value in ("-1", "1.5", '"60"', "true", "[1]", "1e999", str(10**400))
         ),

@@ -43,6 +43,7 @@ VALUES: dict[str, Any] = {
     "cooldown_backoff": 1.5,
     "max_wait_seconds": 10,
     "max_step_wait_seconds": 11,
+    "patience_seconds": 14_400,
     "on_partial": "interrupt",
     "move_policy": "first_call",
     "idempotent_tools": ["read", "list"],
@@ -228,6 +229,12 @@ async def test_statuses_that_are_set_replace_the_kinds_of_rules(way: str) -> Non
         pytest.param(
             {"cooldown_seconds": 9, "max_cooldown_seconds": 8}, "C012", id="a short maximum"
         ),
+        pytest.param({"patience_seconds": 59}, "C040", id="a patience below the cooldown"),
+        pytest.param({"patience_seconds": 60}, "", id="a patience as long as the cooldown"),
+        pytest.param(
+            {"patience_seconds": 59, "cooldown_seconds": 59}, "", id="a patience and a cooldown"
+        ),
+        pytest.param({"patience_seconds": 0}, "", id="no patience"),
         pytest.param({"fallback_on_errors": [200]}, "C013", id="a status of no failure"),
         pytest.param({"cooldown_seconds": 9}, "", id="nothing"),
     ],
@@ -240,7 +247,7 @@ def test_check_warns_of_limits_in_the_words_of_their_source(
 
     found = inspect(WAYS[way](limits)[1])
 
-    known = {"C010", "C011", "C012", "C013", "C018"}
+    known = {"C010", "C011", "C012", "C013", "C018", "C040"}
     warnings = [each for each in found["warnings"] if each["code"] in known]
     assert {each["code"] for each in warnings} == set(codes.split())
     for each in warnings:
