@@ -69,6 +69,51 @@ class Waiting:
 
 
 @dataclass(slots=True)
+class RouteOut:
+    """A route for which a step waits.
+
+    Args:
+        reason: The kind and status of its failure, or what keeps steps from it.
+        seconds: Until it is due back; None: another step finds that out just now.
+        api_key_env: The variable of the key that is back first; None: the provider has one key, or
+            none.
+    """
+
+    route: Route
+    reason: str
+    seconds: float | None
+    api_key_env: str | None = None
+
+
+@dataclass(slots=True)
+class PatienceStarted:
+    """The step would fail, but *routes* are out only for a while: it waits for the first of them.
+
+    Args:
+        attempt: The attempt that follows.
+        seconds: Until the first route is due back, or the step waits no longer.
+        patience: The most seconds that the step may wait for it.
+        failure: Of the last attempt.
+    """
+
+    step: int
+    attempt: int
+    seconds: float
+    patience: float
+    routes: tuple[RouteOut, ...]
+    failure: Failure
+
+
+@dataclass(slots=True)
+class PatienceWaiting:
+    """A further minute has passed, and the first route is due back in *seconds*."""
+
+    step: int
+    attempt: int
+    seconds: float
+
+
+@dataclass(slots=True)
 class Repaired:
     """*attempt* starts on the same route at once, with *change* made in its request."""
 
@@ -229,6 +274,8 @@ EngineEvent = (
     | AttemptFailed
     | PartsRetracted
     | Waiting
+    | PatienceStarted
+    | PatienceWaiting
     | Repaired
     | RouteDegraded
     | CandidateSkipped
@@ -251,11 +298,14 @@ __all__ = [
     "Event",
     "Listener",
     "PartsRetracted",
+    "PatienceStarted",
+    "PatienceWaiting",
     "ProbeEnded",
     "ProbeStarted",
     "ReasoningDelta",
     "Repaired",
     "RouteDegraded",
+    "RouteOut",
     "StepEnded",
     "StepStarted",
     "Swapped",

@@ -72,6 +72,7 @@ class CommonClock:
             for task in tasks:
                 group.start_soon(run, task)
             while left:
+                await anyio.lowlevel.checkpoint()  # what was scheduled may wake a task
                 await anyio.wait_all_tasks_blocked()
                 if self._sleepers:
                     self.now, _, woken = heapq.heappop(self._sleepers)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from .provider.error import ConfigError, InstallError, ProviderError, SidestepError, Truncated
-from .provider.failure import Failure, FailureKind
+from .provider.failure import Failure, FailureKind, Scope
 from .provider.recorded_cause import RecordedCause
 from .provider.route import Route
 from .session.error import (
@@ -32,10 +32,13 @@ from .session.event import (
     Compacted,
     Event,
     PartsRetracted,
+    PatienceStarted,
+    PatienceWaiting,
     ProbeEnded,
     ProbeStarted,
     Repaired,
     RouteDegraded,
+    RouteOut,
     StepEnded,
     StepStarted,
     Swapped,
@@ -113,6 +116,8 @@ __all__ = [
     "MoveHistory",
     "Needs",
     "PartsRetracted",
+    "PatienceStarted",
+    "PatienceWaiting",
     "Prices",
     "ProbeEnded",
     "ProbeStarted",
@@ -125,6 +130,7 @@ __all__ = [
     "RetryPolicy",
     "Route",
     "RouteDegraded",
+    "RouteOut",
     "Scope",
     "Session",
     "Settings",

@@ -58,6 +58,7 @@ _ROWS = {
     "Swapped": _Rows("moved", {"from": "from_route", "to": "route"} | _WHY),
     "AttemptFailed": _Rows("failures", {"route": "route"} | _WHY, has_seconds=True),
     "Waiting": _Rows("retries", {"route": "route"} | _WHY, has_seconds=True),
+    "PatienceStarted": _Rows("patience", _WHY, has_seconds=True),
     "RouteDegraded": _Rows("degraded", {"route": "route"} | _WHY, has_seconds=True),
     "ProbeEnded": _Rows("probes", {"route": "route", "verdict": "verdict"}),
     "CandidateSkipped": _Rows("skipped", {"route": "route", "reason": "reason"}, loose="reason"),
@@ -65,8 +66,8 @@ _ROWS = {
     "ToolRunEnded": _Rows("tools", {"tool": "name", "state": "state"}, has_seconds=True),
 }
 _OTHERS = frozenset({
-    "AttemptStarted", "Compacted", "LinesLost", "PartsRetracted", "ProbeStarted", "AttemptCost",
-    "StepEnded", "StepStarted", "ToolCallEnded", "ToolRunStarted", "TurnEnded",
+    "AttemptStarted", "Compacted", "LinesLost", "PartsRetracted", "PatienceWaiting", "ProbeStarted",
+    "AttemptCost", "StepEnded", "StepStarted", "ToolCallEnded", "ToolRunStarted", "TurnEnded",
 })  # fmt: skip
 """The other events that are known; most of them are only counted."""
 

@@ -20,6 +20,7 @@ from .decision import Repair, Retry, Swap
 from .engine import Engine
 from .hooks import Hooks
 from .move_policy import MoveHistory, Pin, pin
+from .patience import NO_ROUNDS, Patience, Rounds
 from .recovery import Recovery
 from .reporter import StepReporter, Verdict
 from .route_walk import RouteWalk
@@ -44,7 +45,8 @@ class BaseStep:
         hinted_waits: Seconds slept on each route because the provider asked for a longer wait.
         retrying: The right to retry the present route while other steps stay away; None: this
             step has not retried there, or another step has the right.
-        swaps: Swaps to another route so far.
+        swaps: Swaps to another route so far, in this round.
+        rounds: What the rounds before this one took; a round begins after a wait of `Patience`.
         limits: What the configuration allows.
         deadline: When the caller wants the step to end.
         following: What follows the attempt that failed; None: no attempt has failed.
@@ -78,6 +80,7 @@ class BaseStep:
         "requested",
         "retries",
         "retrying",
+        "rounds",
         "route",
         "swaps",
         "walk",
@@ -119,9 +122,10 @@ class BaseStep:
         self.route = self.requested = options.requested
         self.attempts: list[BaseAttempt] = []
         self.retries = self.swaps = 0
+        self.rounds: Rounds = NO_ROUNDS
         self.hinted_waits: Mapping[Route, float] = _NO_WAITS
         self.retrying: Probe | None = None
-        self.following: Retry | Repair | Swap | None = None
+        self.following: Retry | Repair | Swap | Patience | None = None
         self.pin: Pin | None = None
         self._history = history
         self.has_begun = False
@@ -190,10 +194,22 @@ class BaseStep:
         if isinstance(following, Retry):
             waited = following.wait
             await self._wait_for(following)
+        elif isinstance(following, Patience):
+            waited = await following.wait_out()
+            await self._begin_again()
         # Between two attempts a cancellation or the deadline ends the step.
         await self.waiter.checkpoint()
         self._check_before_attempt()
         return kind(self, self.walk.route, len(self.attempts) + 1, waited)
+
+    async def _begin_again(self) -> None:
+        """Begin a further round: choose the start again, and count from 0."""
+        self.retries = self.swaps = 0
+        self.hinted_waits = _NO_WAITS
+        self.walk.restart()
+        self._start_walk()
+        await self._count_start()
+        self.walk.report_start(pinned=None if self.pin is None else self.pin.why)
 
     def _find_start(self) -> None:
         plan, options = self.active.plan, self._options

@@ -15,6 +15,7 @@ from ...provider.route import Route
 from ..plan.keyed_route import Entry, KeyedRoute, KeyRing
 from .cooldown import Cooling, Outage, Probe, bounded_map
 from .swap_target import NOTHING
+from .wake_up import WakeUps
 
 EMPTY = -math.inf
 """The instant from which an empty map is empty."""
@@ -27,6 +28,7 @@ class CoolingMap:
     Attributes:
         changes: How many failures were recorded so far, of any route.
         keys: The keys of each route.
+        wake_ups: Wakes the steps that wait for a route when the map changes.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class CoolingMap:
         self._cooling = bounded_map(timer, max_routes)
         self._retried: WeakValueDictionary[Entry, Probe] = WeakValueDictionary()
         self.changes = 0
+        self.wake_ups = WakeUps()
         self.keys = _ONE_KEY_EACH
         # False: nothing is held but routes, so that no key needs to be looked up.
         self._holds_keys = False
@@ -52,6 +55,7 @@ class CoolingMap:
         with self._lock:
             self._cooling.clear()
             self._note_empty()
+            self.wake_ups.wake()
 
     def _note_empty(self) -> None:
         self._forgotten_at = EMPTY
@@ -66,6 +70,7 @@ class CoolingMap:
         before = self._cooling
         self._lock = threading.RLock()
         self._retried = WeakValueDictionary()
+        self.wake_ups = WakeUps()
         self._cooling = bounded_map(self._timer, int(before.maxsize))
         for entry in list(before):
             with suppress(KeyError):

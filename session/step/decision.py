@@ -98,6 +98,7 @@ class Stop:
     Args:
         why: Half a sentence for the person who reads the error.
         cooldown: As in `Swap`: a stop can still degrade its route, for the steps to come.
+        may_move: The step would go on if another route was healthy.
         passed_over: The siblings of a step that would have swapped, with the reason against
             each; empty if it would not have swapped.
     """
@@ -105,6 +106,7 @@ class Stop:
     why: str
     cooldown: float | None
     passed_over: PassedOver = ()
+    may_move: bool = False
 
 
 Decision = Retry | Repair | Swap | Stop
@@ -189,7 +191,8 @@ def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
             awaits_retry=awaits_retry,
         )
     why = _why(failure, rule, state, limits, may_swap=may_swap)
-    return Stop(why=why, cooldown=cooldown, passed_over=state.passed_over if has_swaps else ())
+    passed_over = state.passed_over if has_swaps else ()
+    return Stop(why=why, cooldown=cooldown, passed_over=passed_over, may_move=may_swap)
 
 
 def _is_better_elsewhere(failure: Failure, state: StepState, *, degrades: bool) -> bool:
@@ -212,6 +215,14 @@ def is_final(failure: Failure) -> bool:
 def is_route_failure(failure: Failure) -> bool:
     """True if a provider or a network failed; False: the fault is the agent's own."""
     return failure.kind is not FailureKind.UNKNOWN or failure.status is not None
+
+
+def passes_with_time(failure: Failure) -> bool:
+    """True if the same request may well be answered on the same route later."""
+    if failure.kind is FailureKind.QUOTA:
+        return bool(failure.retry_after or failure.reset_at)
+    is_empty = failure.kind is FailureKind.EMPTY_RESPONSE
+    return is_empty or _rule(failure).retry is _When.ALWAYS
 
 
 def _rule(failure: Failure) -> _Rule:

@@ -85,6 +85,7 @@ class DegradedRoutes(CoolingMap):
             cooling.probe = None
             if cooling.healthy_at > now:
                 self._remember(route, cooling)
+            self.wake_ups.wake()
             return cooling.healthy_at - now
 
     def recover(self, route: Route | KeyedRoute, *, since: int | None = None) -> bool:
@@ -111,6 +112,7 @@ class DegradedRoutes(CoolingMap):
                 self._cooling.pop(entry, None)
             if not self._cooling:
                 self._note_empty()
+            self.wake_ups.wake()
             return is_forgotten
 
     def begin_retry(self, route: Entry) -> Probe | None:
@@ -171,6 +173,7 @@ class DegradedRoutes(CoolingMap):
                 cooling.probe = None
                 if not cooling.cooldowns:
                     del self._cooling[entry]
+            self.wake_ups.wake()
 
     def is_degraded(self, route: Route | KeyedRoute) -> bool:
         """True while *route* is cooling down."""

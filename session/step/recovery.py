@@ -19,6 +19,7 @@ from .decision import (
     is_final,
     is_route_failure,
 )
+from .patience import Patience
 from .step_error import error_to_raise
 from .swap_target import NO_TARGET
 
@@ -61,6 +62,11 @@ class Recovery:
         self.degrade(attempt, failure, decision.cooldown)
         step.walk.report_unfit(decision.passed_over)
         tool = attempt.tool if is_unsafe else self._pinned_tool(decision)
+        if step.limits.patience and not (is_unsafe or is_interrupted):
+            patience = Patience(step, exc, failure, decision, tool=tool)
+            if (stop := patience.begin(failure)) is None:
+                return True
+            decision = stop
         error = error_to_raise(step, exc, decision, unsafe_tool=tool, is_interrupted=is_interrupted)
         step.end(error)
         if error is exc:

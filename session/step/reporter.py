@@ -12,6 +12,8 @@ from ..event import (
     AttemptStarted,
     CandidateSkipped,
     PartsRetracted,
+    PatienceStarted,
+    PatienceWaiting,
     ProbeEnded,
     ProbeStarted,
     Repaired,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
     from ...provider.failure import Failure
     from ...provider.route import Route
-    from ..event import EngineEvent, Event, Listener
+    from ..event import EngineEvent, Event, Listener, RouteOut
     from .base_attempt import BaseAttempt
     from .base_step import BaseStep
     from .decision import Repair, Retry
@@ -74,7 +76,7 @@ class StepReporter:
     def step_ended(self, step: BaseStep, error: str | None) -> None:
         """Report that the step ended with *error*; None: with an answer."""
         if self.has_listeners:
-            counts = len(step.attempts), step.swaps
+            counts = len(step.attempts), step.rounds.swaps + step.swaps
             self._emit(StepEnded(self._number, step.requested, step.route, *counts, error))
 
     def attempt_started(self, attempt: BaseAttempt, *, is_probe: bool) -> None:
@@ -111,6 +113,24 @@ class StepReporter:
         )  # fmt: skip
         number = len(step.attempts) + 1
         self._emit(Waiting(self._number, number, route, retry.wait, failure))
+
+    def patience_started(
+        self, step: BaseStep, failure: Failure, routes: tuple[RouteOut, ...], seconds: float,
+        patience: float,
+    ) -> None:  # fmt: skip
+        """Report that the step waits until the first of *routes* is back."""
+        logger.warning(
+            "[model-fallback] waiting for the first route to come back wait=%.0fs patience=%.0fs "
+            "routes=%s",
+            seconds, patience, ", ".join(f"{each.route} ({each.reason})" for each in routes),
+        )  # fmt: skip
+        number = len(step.attempts) + 1
+        self._emit(PatienceStarted(self._number, number, seconds, patience, routes, failure))
+
+    def patience_waiting(self, step: BaseStep, seconds: float) -> None:
+        """Report that the first route is due back in *seconds*."""
+        logger.info("still waiting for the first route to come back wait=%.0fs", seconds)
+        self._emit(PatienceWaiting(self._number, len(step.attempts) + 1, seconds))
 
     def repaired(self, step: BaseStep, route: Route, repair: Repair, failure: Failure) -> None:
         """Report that the same route is asked again at once, with a changed request."""

@@ -84,6 +84,19 @@ class RouteWalk:
         self._skip_all(self._passed_over)
         return False
 
+    def restart(self) -> None:
+        """Forget which routes were tried."""
+        self.route = self._options.requested
+        self._tried = None
+
+    def usable(self) -> list[Route]:
+        """Return the routes that can take the step, whatever their health."""
+        options = self._options
+        starts = (options.requested, self.route)
+        walks = ((start, *reachable(start, options.siblings)) for start in starts)
+        routes = dict.fromkeys(chain.from_iterable(walks))
+        return [route for route in routes if self._unfit(route) is None]
+
     def start_pinned(self, route: Route) -> bool:
         """Start on *route*, whatever its health; False: it cannot take the step."""
         self.route = route

@@ -64,7 +64,7 @@ def error_to_raise(
     if unfit:
         listed = ", ".join(f"{route} ({why})" for route, why in unfit.items())
         summary += f"; passed over: {listed}"
-    if step.swaps:
+    if step.swaps or step.rounds.swaps:
         return FallbackExhausted(summary, requested=step.requested, attempts=step.attempts)
     if not isinstance(exc, SidestepError) or isinstance(exc, ProviderError):
         with suppress(Exception):  # some classes take no note

@@ -16,6 +16,7 @@ from ..callback import wrong_value
 from ..clock import Clock, wait_of
 from .call_limit import CallLimit, DeadlineCheck, call_limit
 from .careless_use import CARELESS_USE
+from .wake_up import WakeUps, in_loop
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -31,6 +32,13 @@ class Waiter(Protocol):
 
     async def sleep(self, clock: Clock, seconds: float) -> None:
         """Sleep for *seconds* of *clock*."""
+
+    async def nap(self, clock: Clock, seconds: float, wake_ups: WakeUps, *, seen: int) -> None:
+        """Sleep for *seconds* of *clock*, or until the next of *wake_ups* where that is possible.
+
+        Args:
+            seen: The count of *wake_ups* that the step knows; after another one it does not sleep.
+        """
 
     async def checkpoint(self) -> None:
         """Let a cancellation of the task take effect here."""
@@ -65,6 +73,12 @@ class LoopWaiter:
         """Sleep for *seconds* of *clock*."""
         await clock.sleep(seconds)
 
+    async def nap(self, clock: Clock, seconds: float, wake_ups: WakeUps, *, seen: int) -> None:
+        """Sleep for *seconds* of *clock*, or until the next of *wake_ups*."""
+        with anyio.CancelScope() as scope, wake_ups.calling(in_loop(scope.cancel)):
+            if wake_ups.count == seen:
+                await clock.sleep(seconds)
+
     async def checkpoint(self) -> None:
         """Let a cancellation of the task take effect here."""
         await anyio.lowlevel.checkpoint_if_cancelled()
@@ -90,6 +104,10 @@ class BlockingWaiter:
         """Block for *seconds* of *clock*."""
         CARELESS_USE.look_at_wait(seconds)
         wait_of(clock)(seconds)
+
+    async def nap(self, clock: Clock, seconds: float, wake_ups: WakeUps, *, seen: int) -> None:
+        """Block for *seconds* of *clock*, because nothing wakes a thread that blocks."""
+        await self.sleep(clock, seconds)
 
     async def checkpoint(self) -> None:
         """Return, because nobody can cancel a thread."""

@@ -1,0 +1,240 @@
+"""Patience: where a step would fail, wait for the first of its routes to come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn
+
+from ...provider.classify.time_text import seconds_until
+from ...provider.failure import FailureKind
+from ..event import RouteOut
+from .decision import passes_with_time
+from .step_error import error_to_raise
+
+if TYPE_CHECKING:
+    from ...provider.failure import Failure
+    from ...provider.route import Route
+    from .base_step import BaseStep
+    from .decision import Stop
+
+_MINUTE = 60.0
+_LASTING = frozenset({FailureKind.AUTH, FailureKind.NOT_FOUND})
+"""What keeps a route out until somebody mends it. A quota may have a reset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What the ended rounds of a step took; a round begins at the start, or after such a wait.
+
+    Args:
+        swaps: Swaps to another route.
+        waited: Seconds of patience.
+    """
+
+    count: int = 0
+    swaps: int = 0
+    waited: float = 0.0
+
+
+NO_ROUNDS = Rounds()
+"""Those of most steps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Out:
+    """A route for which the step waits.
+
+    Args:
+        why: The reason for people.
+        due_at: When it is asked again, on the step's clock; None: the health map knows.
+        resets_at: When its provider said that it is back; the map may have it probed earlier.
+    """
+
+    route: Route
+    why: str
+    due_at: float | None
+    resets_at: float
+
+
+class Patience:
+    """The wait of *step*, which follows a failed attempt in place of *stop*.
+
+    Args:
+        exc: What the attempt raised.
+        tool: The tool that pins the conversation; None: no tool does.
+    """
+
+    __slots__ = ("_active", "_exc", "_routes", "_since", "_step", "_stop", "_tool")
+
+    def __init__(
+        self, step: BaseStep, exc: Exception, failure: Failure, stop: Stop, *, tool: str | None
+    ) -> None:
+        self._step = step
+        self._exc = exc
+        self._stop = stop
+        self._tool = tool
+        self._active = step.engine.active
+        self._since = step.clock.time()
+        self._routes = () if _is_too_long(step) else tuple(_routes_out(step, failure, stop))
+
+    def begin(self, failure: Failure) -> Stop | None:
+        """Report that the step waits; return how the step ends instead, if it does not wait."""
+        if not self._routes:
+            return self._stop
+        due = self._due_in()
+        if (why := self._why_hopeless(due)) is not None:
+            return replace(self._stop, why=f"{self._stop.why}; {why}")
+        step = self._step
+        step.end_retrying()
+        step.following = self
+        routes = tuple(RouteOut(each.route, each.why, self._seconds(each)) for each in self._routes)
+        step.reporter.patience_started(step, failure, routes, self._at_most(due), self._left())
+        return None
+
+    async def wait_out(self) -> float:
+        """Wait until a route is back, and return the seconds that this took.
+
+        Raises:
+            StepFailed: Nothing comes back in time after all; or the agent's own exception.
+            TimeoutError: The deadline passed.
+        """
+        step, clock, wake_ups = self._step, self._step.clock, self._step.degraded.wake_ups
+        minutes = 1
+        while True:
+            seen, due = wake_ups.count, self._due_in()
+            if due == 0 or step.engine.active is not self._active:
+                break
+            self._check(due)
+            until_minute = self._since + minutes * _MINUTE - clock.time()
+            if until_minute <= 0:
+                minutes += 1 + int(-until_minute // _MINUTE)
+                step.reporter.patience_waiting(step, self._at_most(due))
+                step.reporter.raise_interrupt()
+                continue
+            await step.waiter.nap(clock, min(until_minute, self._at_most(due)), wake_ups, seen=seen)
+        waited = clock.time() - self._since
+        rounds = step.rounds
+        step.rounds = Rounds(rounds.count + 1, rounds.swaps + step.swaps, rounds.waited + waited)
+        return waited
+
+    def _check(self, due: float | None) -> None:
+        """Return if the wait may go on."""
+        if self._step.deadline.has_passed():
+            raise self._step.deadline_error()
+        if (why := self._why_hopeless(due)) is not None:
+            self._give_up(why)
+
+    def _give_up(self, why: str) -> NoReturn:
+        """End the step as it would have ended without the wait."""
+        stop = replace(self._stop, why=f"{self._stop.why}; {why}")
+        error = error_to_raise(
+            self._step, self._exc, stop, unsafe_tool=self._tool, is_interrupted=False
+        )
+        if error is self._exc:
+            raise error
+        raise error from self._exc
+
+    def _why_hopeless(self, due: float | None) -> str | None:
+        """Return why waiting on is of no use; None: it is of use.
+
+        Args:
+            due: See `_due_in`.
+        """
+        now, left, deadline = self._step.clock.time(), self._left(), self._step.deadline.left()
+        back = 0.0
+        if due is not None:
+            back = min(
+                max(self._seconds(each) or 0.0, each.resets_at - now) for each in self._routes
+            )
+        if left <= 0 or back > left:
+            key = "patienceSeconds"
+            plan = self._step.active.plan
+            named = f"`{key}`" if plan is None else plan.spelled(key)
+            return f"no route is due back in the {max(left, 0.0):.0f} s that are left of {named}"
+        if deadline is not None and back >= deadline:
+            return f"no route is due back in the {deadline:.0f} s until the deadline"
+        return None
+
+    def _left(self) -> float:
+        """Return the seconds for which the step may still wait."""
+        step = self._step
+        waited = step.rounds.waited + step.clock.time() - self._since
+        return step.limits.patience - waited
+
+    def _at_most(self, due: float | None) -> float:
+        """Return the seconds until the first route is back, or until the wait ends."""
+        left = self._left() if due is None else due
+        return self._step.deadline.cap(left)
+
+    def _due_in(self) -> float | None:
+        """Return the seconds until the first route is back; None: another step asks one just now.
+
+        0: one is back.
+        """
+        seconds = [self._seconds(each) for each in self._routes]
+        known = [each for each in seconds if each is not None]
+        if 0.0 in known:
+            return 0.0
+        return min(known) if len(known) == len(seconds) else None
+
+    def _seconds(self, out: _Out) -> float | None:
+        """Return the seconds until the route is due back; None: another step asks it just now."""
+        if out.due_at is not None:
+            return max(0.0, out.due_at - self._step.clock.time())
+        outage = self._step.degraded.outage_of(out.route)
+        if outage is None:
+            return None if self._step.degraded.is_retried(out.route) else 0.0
+        return outage.seconds or None
+
+
+def _is_too_long(step: BaseStep) -> bool:
+    """True if a shorter conversation would go on, so that it is compacted instead."""
+    return bool(step.walk.passed_over_as_too_long())
+
+
+def _routes_out(step: BaseStep, failure: Failure, stop: Stop) -> list[_Out]:
+    """Return the routes that are worth waiting for.
+
+    A route that failed in a way that does not pass with time is none of them. If the step may not
+    move, there is only its own.
+    """
+    own = step.walk.route
+    failed = {attempt.route: attempt.failure for attempt in step.attempts} | {own: failure}
+    routes = step.walk.usable() if stop.may_move and step.pin is None else [own]
+    outs = (_out(step, each, failed.get(each), stop if each == own else None) for each in routes)
+    return [out for out in outs if out is not None]
+
+
+def _out(step: BaseStep, route: Route, failure: Failure | None, stop: Stop | None) -> _Out | None:
+    """Return why and until when *route* is out; None: it will not be back by itself.
+
+    Args:
+        failure: Its last failure in this step; None: it has none.
+        stop: Of the attempt on this route that just failed; None: it was on another one.
+    """
+    outage = step.degraded.outage_of(route)
+    why, asked = ("healthy", 0.0) if outage is None else (outage.why, outage.resets_in or 0.0)
+    if failure is not None:
+        if not passes_with_time(failure):
+            return None
+        why = str(failure.kind) if failure.status is None else f"{failure.kind} {failure.status}"
+        asked = max(failure.retry_after or 0.0, seconds_until(failure.reset_at) or 0.0)
+    elif outage is not None and outage.kind in _LASTING:
+        return None
+    now, due_at = step.clock.time(), None
+    if outage is None and not step.degraded.is_retried(route):
+        # Nothing degraded it, so that the health map does not know when to ask it again.
+        due_at = now + max(_pause(step), _wait_unlisted(step, stop, asked))
+    return _Out(route=route, why=why, due_at=due_at, resets_at=now + asked)
+
+
+def _pause(step: BaseStep) -> float:
+    """Return the least seconds between two rounds, which grow as those between retries do."""
+    return step.engine.policy.backoff(step.rounds.count + 1, step.engine.rng)
+
+
+def _wait_unlisted(step: BaseStep, stop: Stop | None, asked: float) -> float:
+    """Return the cooldown of a route that failed without being degraded."""
+    if stop is None:
+        return 0.0
+    return max(asked, step.limits.cooldown if stop.cooldown is None else 0.0)
