@@ -20,6 +20,7 @@ _TITLES = {
     "moved": "why steps moved",
     "failures": "failed attempts",
     "retries": "retries, and the seconds waited",
+    "patience": "waits for a route to come back, and the seconds until then",
     "degraded": "degraded, and for how many seconds",
     "probes": "probes",
     "skipped": "passed over",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,10 @@ as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON inste
 _LIMITS = [field.name.replace("_", "-") for field in fields(Budget)]
 
 
+_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd]|$)")
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
 class Seconds(click.FloatRange):
     """A finite number of seconds."""
 
@@ -30,6 +35,24 @@ class Seconds(click.FloatRange):
         if not math.isfinite(seconds):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
         return seconds
+
+
+class Duration(click.ParamType[float]):
+    """A duration such as ``45s``, ``90m``, ``1h30m`` or ``2d``; a bare number is seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the seconds."""
+        if isinstance(value, float):
+            return value
+        text = str(value).replace(" ", "").lower()
+        parts = _PART.findall(text)
+        if not text or "".join(number + unit for number, unit in parts) != text:
+            self.fail(f"{value!r} is no duration: write it as 45s, 90m, 4h or 1h30m", param, ctx)
+        return sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
 class RouteName(click.ParamType[Route]):

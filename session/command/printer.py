@@ -18,6 +18,8 @@ from ..event import (
     CandidateSkipped,
     Compacted,
     PartsRetracted,
+    PatienceStarted,
+    PatienceWaiting,
     ProbeEnded,
     ProbeStarted,
     Repaired,
@@ -32,6 +34,7 @@ from ..event import (
 )
 from ..event_json import to_json
 from ..skip_reason import TEMPORARY_REASONS, without_numbers
+from .countdown import Countdown
 from .terminal import printable
 
 if TYPE_CHECKING:
@@ -77,6 +80,7 @@ def _notice(event: Event) -> str | None:
             TextDelta() | ReasoningDelta() | ToolCallStarted() | ToolCallEnded() | ToolRunStarted()
             | AttemptStarted() | AttemptFailed() | PartsRetracted() | CandidateSkipped()
             | ProbeEnded() | AttemptCost() | StepEnded() | TurnEnded()
+            | PatienceStarted() | PatienceWaiting()
         ):  # fmt: skip
             return None
 
@@ -106,10 +110,18 @@ class Printer:
         self._has_shown = False
         self._inputs: dict[str, Mapping[str, Any]] = {}
         self._passed_over: set[tuple[str, str]] = set()
+        self._countdown = Countdown()
 
     def __call__(self, event: Event) -> None:
         """Print *event*, if it is anything that a person wants to see."""
+        if not isinstance(event, PatienceWaiting):
+            self._countdown.end()
         match event:
+            case PatienceStarted():
+                self.end_line()
+                self._countdown.begin(event)
+            case PatienceWaiting():
+                self._countdown.tick(event.seconds)
             case TextDelta():
                 if self._is_streamed:
                     self._write(event.text)

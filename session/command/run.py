@@ -18,13 +18,14 @@ from ...provider.error import ConfigError, ProviderError
 from ...provider.secret import redact_shapes
 from ..error import StepFailed, StoreError
 from ..event import Event, Listener
+from ..plan.retry import RetryPolicy
 from ..step.middleware import Sidestep
 from ..turn.compaction import Summary
 from ..turn.session import Session
 from . import signals
 from .exit_code import ExitCode
 from .input_file import open_stdin
-from .option import Place, Seconds, as_json, budget_option
+from .option import Duration, Place, Seconds, as_json, budget_option
 from .printer import Printer, print_json
 from .run_setup import RunSettings
 from .terminal import log_to_stderr, printable
@@ -54,6 +55,10 @@ from .terminal import log_to_stderr, printable
 @click.option(
     "--deadline", type=Seconds(min=0, min_open=True), help="Seconds after which to give up."
 )
+@click.option(
+    "--patience", type=Duration(), metavar="DURATION",
+    help="How long a step may wait for a route to come back when every route is out, such as 4h.",
+)  # fmt: skip
 @budget_option("--budget", help="What the turn may spend, such as attempts=40; several times.")
 @budget_option(
     "--session-budget", help="What all turns in the --session file may, such as money=10."
@@ -114,7 +119,8 @@ def take_turn(settings: RunSettings, environ: Mapping[str, str]) -> int:
     if sys.stdout is None:
         raise ConfigError("stdout is closed, so that nobody would get the answer: leave it open")
     printer = _printer(settings)
-    middleware = Sidestep.from_env(environ, journal=settings.journal)
+    policy = RetryPolicy(patience=settings.patience)
+    middleware = Sidestep.from_env(environ, policy=policy, journal=settings.journal)
     _check_model(settings.model, middleware)
     try:
         signals.run(lambda: _take_turn(settings, environ, middleware, printer))

@@ -33,6 +33,7 @@ class RunSettings:
         model: A route, or the name of a chain.
         system: None: `_INSTRUCTIONS` if there are tools, else nothing.
         deadline: In seconds.
+        patience: Seconds that a step may wait for a route to come back; None: as configured.
         budget: Of this turn.
         session_budget: Of all turns of the session.
         workspace: The folder that the coding tools work in; None: there are no tools.
@@ -47,6 +48,7 @@ class RunSettings:
     system: str | None = None
     max_output_tokens: int | None = None
     deadline: float | None = None
+    patience: float | None = None
     budget: Budget | None = None
     session_budget: Budget | None = None
     workspace: Path | None = None

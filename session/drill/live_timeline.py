@@ -11,7 +11,16 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from ..event import AttemptStarted, Event, StepEnded, ToolRunStarted, TurnEnded, Waiting
+from ..event import (
+    AttemptStarted,
+    Event,
+    PatienceStarted,
+    PatienceWaiting,
+    StepEnded,
+    ToolRunStarted,
+    TurnEnded,
+    Waiting,
+)
 from .drill import Drill
 from .played_turn import PlayedTurn
 from .timeline import chart
@@ -63,7 +72,7 @@ class LiveTimeline:
         self._changed_at = time.monotonic()
         if self._console.is_dumb_terminal:
             self._print_line(turns)
-        elif turns[-1].events and isinstance(turns[-1].events[-1][1], Waiting):
+        elif turns[-1].events and isinstance(turns[-1].events[-1][1], Waiting | PatienceStarted):
             self._live.refresh()
 
     def _print_line(self, turns: Sequence[PlayedTurn]) -> None:
@@ -99,6 +108,10 @@ def _described(event: Event) -> str | None:
             return f"asking {event.route}"
         case Waiting():
             return f"waiting {event.seconds:.1f} s before {event.route} is asked again"
+        case PatienceStarted():
+            return f"waiting {event.seconds:.0f} s until the first route is back"
+        case PatienceWaiting():
+            return f"waiting {event.seconds:.0f} s more until the first route is back"
         case ToolRunStarted():
             return f"running the tool {event.name}"
         case StepEnded() | TurnEnded():

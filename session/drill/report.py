@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..event import AttemptFailed, AttemptStarted, StepEnded, StepStarted, Waiting
+from ..event import (
+    AttemptFailed,
+    AttemptStarted,
+    PatienceStarted,
+    StepEnded,
+    StepStarted,
+    Waiting,
+)
 from .judge import shown
 
 if TYPE_CHECKING:
@@ -41,7 +48,7 @@ def _steps(events: Iterable[Event]) -> Iterator[dict[str, Any]]:
         match event:
             case StepStarted():
                 attempts = []
-            case Waiting():
+            case Waiting() | PatienceStarted():
                 waited = event.seconds
             case AttemptStarted():
                 attempts.append(_attempt(event, waited))

@@ -13,6 +13,7 @@ from ..event import (
     AttemptFailed,
     AttemptStarted,
     CandidateSkipped,
+    PatienceStarted,
     ProbeStarted,
     RouteDegraded,
     StepEnded,
@@ -202,6 +203,8 @@ def _draw_turn(tracks: _Tracks, turn: PlayedTurn) -> None:
                 arrow = ""
             case Waiting():
                 tracks.mark(event.route, "·" * max(tracks.columns(event.seconds), 1), at)
+            case PatienceStarted():
+                tracks.mark(route, "·" * max(tracks.columns(event.seconds), 1), at)
             case RouteDegraded():
                 tracks.degraded_until[event.route] = at + event.seconds
             case Swapped():
@@ -261,7 +264,7 @@ def _failures(turn: PlayedTurn) -> Iterator[str]:
     for _at, event in turn.events:
         if isinstance(event, AttemptFailed):
             failed.append(_Failed(event))
-        elif isinstance(event, Waiting):
+        elif isinstance(event, Waiting | PatienceStarted):
             failed[-1].waits.append(event.seconds)
     for run in equal_runs(failed, key=lambda each: (each.event.route, each.event.failure.kind)):
         yield _failure(run)
