@@ -21,11 +21,16 @@ from .callback import log_callback_error, refuse_awaitable
 
 @dataclass(slots=True)
 class StepStarted:
-    """A step starts on *route*: *requested*, unless that route is passed over."""
+    """A step starts on *route*: *requested*, unless that route is passed over.
+
+    Args:
+        reason: Why *requested* is passed over; None: it is not.
+    """
 
     step: int
     requested: Route
     route: Route
+    reason: str | None = None
 
 
 @dataclass(slots=True)

@@ -23,5 +23,10 @@ def without_numbers(reason: str) -> str:
 
 KEY_REASONS = frozenset({"out of quota", "key refused"})
 """Reasons against a key: its credits are used up, or it is refused."""
-TEMPORARY_REASONS = frozenset({"degraded", "probed", "tried"}) | KEY_REASONS
+STAYS_FOR_THE_TURN = "the conversation stays for the turn"
+STAYS_UNTIL_FAILURE = "the conversation stays until its route fails"
+"""Reasons of `returnPolicy`: the requested route could take the step, but is passed over."""
+STAYS = frozenset({STAYS_FOR_THE_TURN, STAYS_UNTIL_FAILURE})
+
+TEMPORARY_REASONS = STAYS | KEY_REASONS | {"degraded", "probed", "tried"}
 """Reasons that pass with time; any other reason says why a route cannot take the step at all."""

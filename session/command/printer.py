@@ -33,7 +33,7 @@ from ..event import (
     Waiting,
 )
 from ..event_json import to_json
-from ..skip_reason import TEMPORARY_REASONS, without_numbers
+from ..skip_reason import STAYS, TEMPORARY_REASONS, without_numbers
 from .countdown import Countdown
 from .terminal import printable
 
@@ -61,9 +61,6 @@ def _notice(event: Event) -> str | None:
             return None if is_done else f"{event.name}: {event.state}{_reason(event.output)}"
         case Compacted():
             return f"the conversation was too long: {event.before} messages became a summary"
-        case StepStarted():
-            is_here = event.route == event.requested
-            return None if is_here else f"{event.requested} is degraded: starting on {event.route}"
         case Waiting():
             return f"retrying {event.route} in {event.seconds:.1f} s ({event.failure})"
         case RouteDegraded():
@@ -79,6 +76,7 @@ def _notice(event: Event) -> str | None:
         case (
             TextDelta() | ReasoningDelta() | ToolCallStarted() | ToolCallEnded() | ToolRunStarted()
             | AttemptStarted() | AttemptFailed() | PartsRetracted() | CandidateSkipped()
+            | StepStarted()
             | ProbeEnded() | AttemptCost() | StepEnded() | TurnEnded()
             | PatienceStarted() | PatienceWaiting()
         ):  # fmt: skip
@@ -94,6 +92,12 @@ def _brief(arguments: Mapping[str, Any]) -> str:
 def _reason(output: Output | None) -> str:
     line = output.partition("\n")[0] if isinstance(output, str) else ""
     return f" ({line})" if line else ""
+
+
+def _state(reason: str | None) -> str:
+    """Return the state of a route that a step passes over; `CandidateSkipped` says the rest."""
+    is_down = reason is None or reason in TEMPORARY_REASONS
+    return "degraded" if is_down else "passed over"
 
 
 class Printer:
@@ -134,6 +138,8 @@ class Printer:
             case PartsRetracted():
                 if self._has_shown:
                     self._note("the answer above is void: its attempt failed")
+            case StepStarted():
+                self._start(event)
             case CandidateSkipped():
                 self._pass_over(event)
             case TurnEnded():
@@ -141,6 +147,16 @@ class Printer:
             case _:
                 if (notice := _notice(event)) is not None:
                     self._note(notice)
+
+    def _start(self, event: StepStarted) -> None:
+        """Say why a step starts elsewhere, once a turn if the conversation merely stays there."""
+        if event.route == event.requested:
+            return
+        if event.reason not in STAYS:
+            self._note(f"{event.requested} is {_state(event.reason)}: starting on {event.route}")
+        elif (seen := (event.route, event.reason or "")) not in self._passed_over:
+            self._passed_over.add(seen)
+            self._note(f"{event.reason}: going on with {event.route}")
 
     def _pass_over(self, event: CandidateSkipped) -> None:
         """Say why a route was passed over, once a turn for reasons that differ only in numbers."""

@@ -57,6 +57,7 @@ class FallbackConfig(BaseModel):
     on_partial: Literal["retract", "interrupt"] = "retract"
     move_policy: Literal["rebuild", "first_call", "idempotent"] = "rebuild"
     idempotent_tools: tuple[str, ...] = ()
+    return_policy: Literal["step", "turn", "session"] = "step"
     providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     warnings: tuple[ConfigWarning, ...] = Field(default=(), exclude=True, repr=False)
 
@@ -245,6 +246,7 @@ _EXPECTED = {
     "on_partial": '"retract" or "interrupt"',
     "move_policy": '"rebuild", "first_call" or "idempotent"',
     "idempotent_tools": "a list of tool names",
+    "return_policy": '"step", "turn" or "session"',
 }
 """What the value of each key must be, for messages; `providers` has messages of its own."""
 

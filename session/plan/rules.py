@@ -51,6 +51,7 @@ _EXAMPLES: dict[str, str] = {
     "fallback_on_errors": "fallback_on_errors = [429, 503]",
     "on_partial": 'on_partial = "interrupt"',
     "move_policy": 'move_policy = "rebuild"',
+    "return_policy": 'return_policy = "turn"',
 }
 
 

@@ -154,6 +154,7 @@ class LimitSettings(BaseModel):
     on_partial: Literal["retract", "interrupt"] | None = None
     move_policy: Literal["rebuild", "first_call", "idempotent"] | None = None
     idempotent_tools: list[str] | None = None
+    return_policy: Literal["step", "turn", "session"] | None = None
 
     @model_validator(mode="before")
     @classmethod

@@ -23,6 +23,7 @@ from .move_policy import MoveHistory, Pin, pin
 from .patience import NO_ROUNDS, Patience, Rounds
 from .recovery import Recovery
 from .reporter import StepReporter, Verdict
+from .return_policy import kept_route
 from .route_walk import RouteWalk
 from .step_error import deadline_error, describe, no_route_error
 from .waiter import Waiter
@@ -181,7 +182,6 @@ class BaseStep:
         return attempt
 
     def _first_attempt(self, kind: type[A]) -> A:
-        self.reporter.step_started(self.requested, self.walk.route)
         self.walk.report_start(pinned=None if self.pin is None else self.pin.why)
         self._check_before_attempt()
         return kind(self, self.walk.route, 1, 0.0)
@@ -224,7 +224,7 @@ class BaseStep:
         if self.pin is not None and self._history is not None:
             fits = self.walk.start_pinned(self._history.route or self.requested)
         elif self.active.plan is not None or self._options.unfit:
-            fits = self.walk.start()
+            fits = self.walk.start(kept_route(self._history, self.active.plan))
         if not fits:
             raise no_route_error(self)
 

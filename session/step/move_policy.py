@@ -12,18 +12,20 @@ from ..plan.plan import Plan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveHistory:
-    """What happened in a conversation before a step, as far as `movePolicy` needs it.
+    """What happened in a conversation before a step, for `movePolicy` and `returnPolicy`.
 
     Args:
         holds_calls: The conversation holds a tool call or a result.
         tools_run: Names of the tools that ran since the user's last message.
         route: The route that answered last; a conversation that may not move stays there. None:
-            the requested route.
+            no route has answered, and the conversation stays on the requested route.
+        turn: *route* answered in the turn that is still running.
     """
 
     holds_calls: bool = False
     tools_run: Sequence[str] | AbstractSet[str] = ()
     route: Route | None = None
+    turn: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,10 +68,10 @@ class StepReporter:
             interrupt, self.interrupt = self.interrupt, None
             raise interrupt
 
-    def step_started(self, requested: Route, route: Route) -> None:
-        """Report that the step starts on *route*."""
+    def step_started(self, requested: Route, route: Route, reason: str | None) -> None:
+        """Report that the step starts on *route*; *reason*: why it passes *requested* over."""
         if self.has_listeners:
-            self._emit(StepStarted(self._number, requested, route))
+            self._emit(StepStarted(self._number, requested, route, reason))
 
     def step_ended(self, step: BaseStep, error: str | None) -> None:
         """Report that the step ended with *error*; None: with an answer."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..plan.chain_entry import too_small
 from ..plan.sibling_map import reachable
 from ..skip_reason import TEMPORARY_REASONS
+from .swap_target import SwapTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .degraded import DegradedRoutes
     from .hooks import Hooks
     from .reporter import StepReporter
-    from .swap_target import SwapTarget
+    from .return_policy import KeptRoute
 
 _NO_COUNTS: dict[Route, int] = {}
 _NO_ROUTES: Mapping[Route, str] = {}
@@ -41,6 +42,7 @@ class RouteWalk:
     __slots__ = (
         "_degraded",
         "_estimated",
+        "_is_kept",
         "_options",
         "_passed_over",
         "_reporter",
@@ -73,10 +75,18 @@ class RouteWalk:
         self.route = options.requested
         self._tried: frozenset[Route] | None = None
         self._passed_over: PassedOver = ()
+        self._is_kept = False
         self.skipped = _NO_ROUTES
 
-    def start(self) -> bool:
-        """Start on the first route that is fit and healthy; False: no route can take the step."""
+    def start(self, kept: KeptRoute | None = None) -> bool:
+        """Start on the first route that is fit and healthy; False: no route can take the step.
+
+        Args:
+            kept: The route that comes first, if the step may go there.
+        """
+        self._is_kept = kept is not None and self._start_kept(kept)
+        if self._is_kept:
+            return True
         route, self._passed_over = choose_start(self._options, self._degraded, self._unfit)
         if route is not None:
             self.route = route
@@ -96,6 +106,17 @@ class RouteWalk:
         walks = ((start, *reachable(start, options.siblings)) for start in starts)
         routes = dict.fromkeys(chain.from_iterable(walks))
         return [route for route in routes if self._unfit(route) is None]
+
+    def _start_kept(self, kept: KeptRoute) -> bool:
+        """Start on *kept* if it is a sibling of the requested route, and fit and healthy."""
+        options, route = self._options, kept.route
+        requested = options.requested
+        is_sibling = route != requested and route in reachable(requested, options.siblings)
+        if not is_sibling or self._why_not(route) is not None:
+            return False
+        self.route = route
+        self._passed_over = ((requested, self._why_not(requested) or kept.why),)
+        return True
 
     def start_pinned(self, route: Route) -> bool:
         """Start on *route*, whatever its health; False: it cannot take the step."""
@@ -121,20 +142,29 @@ class RouteWalk:
         return why is None
 
     def report_start(self, *, pinned: str | None) -> None:
-        """Report the routes that were passed over before the start.
+        """Report the start, and the routes that were passed over before it.
 
         Args:
             pinned: Why the conversation stays where it is, so that only the requested route is
                 passed over; None: it is not pinned.
         """
-        if self.route == self._options.requested:
-            return
         requested = self._options.requested
-        self._skip_all(self._passed_over if pinned is None else ((requested, pinned),))
+        if self.route == requested:
+            self._reporter.step_started(requested, requested, None)
+            return
+        passed_over = self._passed_over if pinned is None else ((requested, pinned),)
+        self._reporter.step_started(requested, self.route, dict(passed_over).get(requested))
+        self._skip_all(passed_over)
 
     def swap_target(self) -> SwapTarget:
-        """Return where the step would go from here."""
+        """Return where the step would go from here.
+
+        If the step started on a kept route, the requested route comes first, also in a chain,
+        because this step has not tried it.
+        """
         options = self._options
+        if self._is_kept and self._tried is None and self._why_not(options.requested) is None:
+            return SwapTarget(options.requested, is_available=True)
         return self._degraded.candidate(
             self.route,
             options.siblings,
@@ -157,6 +187,10 @@ class RouteWalk:
     def passed_over_as_too_long(self) -> list[Route]:
         """Return the routes that were passed over and could take a shorter step."""
         return [route for route in self.skipped if route in self.too_long]
+
+    def _why_not(self, route: Route) -> str | None:
+        """Return why the step cannot start on *route* now; None: it can."""
+        return self._unfit(route) or self._degraded.why_unavailable(route)
 
     def _unfit(self, route: Route) -> str | None:
         """Return why *route* cannot take this step; None: it can.

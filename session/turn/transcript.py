@@ -46,6 +46,8 @@ class Transcript:
         self._holds_calls = False
         self._replaced_tools: tuple[str, ...] = ()  # names of tools, since the prompt
         self._replaced_answers: dict[Route | None, Route | None] = {}  # by the requested route
+        self._turn_from = 0  # the first message after the prompt of the turn
+        self._answered_in_turn: set[Route | None] = set()  # by messages that were replaced
         self._unstored: dict[int, dict[int, ToolCall]] = {}  # results by message and part
         self._writing = anyio.Lock(fast_acquire=True)
 
@@ -63,8 +65,15 @@ class Transcript:
                 stored = await self.store.load()
             self.messages, self._keys = list(stored.values()), list(stored)
             self._holds_calls = any(message.has_calls for message in self.messages)
+            spoken = [at for at, each in enumerate(self.messages, 1) if each.role == "user"]
+            self._turn_from = spoken[-1] if spoken else 0
             self._is_loaded = True
         await self.close_last(is_new_turn=True)
+
+    def begin_turn(self) -> None:
+        """Count only the answers from now on as answers of the running turn."""
+        self._turn_from = len(self.messages)
+        self._answered_in_turn.clear()
 
     async def check(self) -> None:
         """Check that the store can be read.
@@ -149,7 +158,10 @@ class Transcript:
         def take(keys: list[int]) -> None:
             self._replaced_tools = self._tools_run()
             self._replaced_answers |= {m.requested: m.route for m in self.messages if is_answer(m)}
+            answers = filter(is_answer, self.messages[self._turn_from :])
+            self._answered_in_turn.update(message.requested for message in answers)
             self._keys, self.messages = keys, list(messages)
+            self._turn_from = len(messages)
             self._unstored.clear()
             self.replacements += 1
             self._holds_calls = any(message.has_calls for message in messages)
@@ -211,21 +223,26 @@ class Transcript:
         return replace(message, parts=parts)
 
     def history(self, requested: Route) -> MoveHistory:
-        """Return what `movePolicy` needs to know before a step that asks for *requested*.
+        """Return what a step that asks for *requested* needs to know of the conversation.
 
         Its route is the last that answered a step for *requested*, because asking for another
         route is not a move.
         """
-        answers = (
-            message.route
-            for message in reversed(self.messages)
-            if message.requested == requested and is_answer(message)
-        )
+        places = range(len(self.messages) - 1, -1, -1)
+        answers = (place for place in places if self._answers(place, requested))
+        place = next(answers, None)
+        route = self._replaced_answers.get(requested)
         return MoveHistory(
             holds_calls=self._holds_calls,
             tools_run=self._tools_run(),
-            route=next(answers, self._replaced_answers.get(requested)),
+            route=route if place is None else self.messages[place].route,
+            turn=requested in self._answered_in_turn
+            or (place is not None and place >= self._turn_from),
         )
+
+    def _answers(self, place: int, requested: Route) -> bool:
+        message = self.messages[place]
+        return message.requested == requested and is_answer(message)
 
     def _tools_run(self) -> tuple[str, ...]:
         """Return the names of the tools that ran since the last user message, each once."""

@@ -105,8 +105,9 @@ class Turn:
             raise ValueError("the conversation is empty: give a prompt")
         if state.system and not transcript.messages:
             await transcript.append(Message("system", [Text(state.system)]))
-        await self._append_all(state.steering)
-        await self._append_all(state.prompts)
+        has_spoken = await self._append_all(state.steering)
+        if await self._append_all(state.prompts) or has_spoken:
+            transcript.begin_turn()  # otherwise the last turn goes on
 
     async def _append_all(self, texts: list[str]) -> bool:
         """Append the user's *texts* as one message, and empty the list; False: it was empty."""

@@ -78,6 +78,7 @@ def test_all_but_the_map_have_defaults() -> None:
         "on_partial": "retract",
         "move_policy": "rebuild",
         "idempotent_tools": (),
+        "return_policy": "step",
         "providers": {},
     }
 

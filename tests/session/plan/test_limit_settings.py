@@ -47,6 +47,7 @@ VALUES: dict[str, Any] = {
     "on_partial": "interrupt",
     "move_policy": "first_call",
     "idempotent_tools": ["read", "list"],
+    "return_policy": "turn",
 }
 """A value of each limit that is no source's default."""
 
