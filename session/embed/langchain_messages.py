@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
+
+from .answer_history import FROM_THE_USER, STAMP, answer_history
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from langchain.agents.middleware import ModelRequest
     from langchain_core.messages import AnyMessage, BaseMessage
     from langchain_core.tools import BaseTool
 
     from ...provider.route import Route
+    from ..step.move_policy import MoveHistory
 
-STAMP = "sidestep"
-"""The key of `response_metadata` under which a message says which route answered."""
 _REASONING = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
 """Types of content blocks that only the route that wrote them can read."""
 _PROOFS = frozenset(
@@ -52,6 +55,17 @@ def request_for(request: ModelRequest[Any], route: Route, requested: Route) -> M
         tools=[_tool_without_keys(tool, dropped) for tool in request.tools],
         model_settings=_without(request.model_settings, dropped),
     )
+
+
+def history_of(messages: Sequence[AnyMessage], requested: Route) -> MoveHistory | None:
+    """Return what a step that asks for *requested* needs to know of *messages*."""
+    return answer_history(map(_stamp, reversed(messages)), requested)
+
+
+def _stamp(message: AnyMessage) -> object:
+    if isinstance(message, AIMessage):
+        return message.response_metadata.get(STAMP)
+    return FROM_THE_USER if isinstance(message, HumanMessage) else None
 
 
 def message_for(message: AnyMessage, route: Route, requested: Route) -> AnyMessage:

@@ -14,8 +14,9 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage
 
 from ..event import Event, PartsRetracted
+from .answer_history import STAMP
 from .built_models import BuiltModels
-from .langchain_messages import STAMP, request_for
+from .langchain_messages import history_of, request_for
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..step.base_attempt import BaseAttempt
     from ..step.base_step import BaseStep
     from ..step.middleware import Sidestep
+    from ..step.move_policy import MoveHistory
     from ..step.sync_attempt import SyncAttempt
 
     Build = Callable[[Route], BaseChatModel]
@@ -73,7 +75,10 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
         """Return the answer of the first route that answers."""
         shown = _Shown(request)
         step = self._middleware.step(
-            self._route, serves=self._models.serves, on_event=shown.take_back
+            self._route,
+            serves=self._models.serves,
+            history=self._history(request),
+            on_event=shown.take_back,
         )
 
         async def call(attempt: Attempt) -> ModelResponse[Any]:
@@ -87,13 +92,19 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
         """Return the answer of the first route that answers, without an event loop."""
         shown = _Shown(request)
         step = self._middleware.step_sync(
-            self._route, serves=self._models.serves, on_event=shown.take_back
+            self._route,
+            serves=self._models.serves,
+            history=self._history(request),
+            on_event=shown.take_back,
         )
 
         def call(attempt: SyncAttempt) -> ModelResponse[Any]:
             return handler(self._request(request, step, attempt, shown))
 
         return _stamped(step.run(call), step)
+
+    def _history(self, request: ModelRequest[Any]) -> MoveHistory | None:
+        return history_of(request.messages, self._middleware.requested(self._route))
 
     def _request(
         self,

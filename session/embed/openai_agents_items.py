@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 from agents.models import get_default_model_settings
 from agents.models.fake_id import FAKE_RESPONSES_ID
 
+from .answer_history import FROM_THE_USER, STAMP, answer_history
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agents import ModelSettings
 
     from ...provider.route import Route
+    from ..step.move_policy import MoveHistory
 
-_STAMP = "sidestep"
 _FIELD = "provider_data"
 _WITH_ID = frozenset({"message", "function_call"})
 """Types of items with an `id` that OpenAI looks up among its own items, and does not need.
@@ -37,7 +39,22 @@ def stamp(items: Iterable[Any], route: Route, requested: Route) -> None:
     for item in items:
         known = getattr(item, _FIELD, None) or {}
         note = {"route": str(route), "requested": str(requested)}
-        setattr(item, _FIELD, {**known, _STAMP: note})
+        setattr(item, _FIELD, {**known, STAMP: note})
+
+
+def history_of(given: str | list[Any], requested: Route) -> MoveHistory | None:
+    """Return what a step that asks for *requested* needs to know of the input *given*."""
+    items = [] if isinstance(given, str) else given
+    return answer_history(map(_stamp_of, reversed(items)), requested)
+
+
+def _stamp_of(item: Any) -> object:
+    if not isinstance(item, dict):
+        return None
+    if item.get("role") == "user":
+        return FROM_THE_USER
+    known = item.get(_FIELD)
+    return known.get(STAMP) if isinstance(known, dict) else None
 
 
 def input_for(given: str | list[Any], route: Route, requested: Route) -> str | list[Any]:
@@ -76,11 +93,11 @@ def _item_for(item: Any, route: Route, requested: Route) -> Any:
         return item
     known = item.get(_FIELD)
     known = known if isinstance(known, dict) else {}
-    note = known.get(_STAMP)
+    note = known.get(STAMP)
     author = note.get("route") if isinstance(note, dict) else None
     kept = {key: value for key, value in item.items() if key != _FIELD}
     if (author or requested) == route:
-        own = {key: value for key, value in known.items() if key != _STAMP}
+        own = {key: value for key, value in known.items() if key != STAMP}
         return {**kept, _FIELD: own} if own else kept
     if item.get("type") == "reasoning":
         return None

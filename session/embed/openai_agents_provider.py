@@ -14,7 +14,7 @@ from openai import BaseModel
 
 from ..event import Event, PartsRetracted
 from .built_models import BuiltModels
-from .openai_agents_items import input_for, settings_for, stamp, without_defaults
+from .openai_agents_items import history_of, input_for, settings_for, stamp, without_defaults
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -112,7 +112,7 @@ class _SteppedModel(Model):
         **kwargs: Any,
     ) -> ModelResponse:
         """Return the answer of the first route that answers."""
-        step = self._step(kwargs)
+        step = self._step(input, kwargs)
 
         async def call(attempt: Attempt) -> ModelResponse:
             route, requested = attempt.route, step.requested
@@ -153,7 +153,7 @@ class _SteppedModel(Model):
             )
             return opened
 
-        async with aclosing(self._step(kwargs, on_event=note)) as step:
+        async with aclosing(self._step(input, kwargs, on_event=note)) as step:
             async for attempt in step:
                 while void:
                     yield void.pop()
@@ -167,17 +167,23 @@ class _SteppedModel(Model):
         return settings if self._is_named else without_defaults(settings, route)
 
     def _step(
-        self, options: dict[str, Any], *, on_event: Callable[[Event], None] | None = None
+        self,
+        given: str | list[Any],
+        options: dict[str, Any],
+        *,
+        on_event: Callable[[Event], None] | None = None,
     ) -> Step:
         kept = [name for name in _STATE if options.get(name) is not None]
-        home = self._middleware.requested(self._route).provider
+        requested = self._middleware.requested(self._route)
+        home = requested.provider
 
         def serves(route: Route) -> bool | str:
             if kept and route.provider != home:
                 return f"`{kept[0]}` refers to what only {home} has: pass the whole history instead"
             return self._models.serves(route)
 
-        return self._middleware.step(self._route, serves=serves, on_event=on_event)
+        history = history_of(given, requested)
+        return self._middleware.step(self._route, serves=serves, history=history, on_event=on_event)
 
 
 def _show(event: TResponseStreamEvent, attempt: Attempt, step: Step) -> None:

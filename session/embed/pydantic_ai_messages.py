@@ -10,14 +10,15 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai.messages import ModelMessage, ModelResponse, ThinkingPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, ThinkingPart, UserPromptPart
+
+from .answer_history import FROM_THE_USER, STAMP, answer_history
 
 if TYPE_CHECKING:
     from ...provider.route import Route
+    from ..step.move_policy import MoveHistory
     from ..step.step import Step
 
-STAMP = "sidestep"
-"""The key of `ModelResponse.metadata` under which a response says which route answered."""
 _OF_PROVIDER = frozenset(
     {"id", "provider_name", "provider_details", "provider_response_id", "canonical_system"}
 )
@@ -28,6 +29,18 @@ def stamped(response: ModelResponse, step: Step) -> ModelResponse:
     """Return *response* with the name of the route that answered *step*."""
     stamp = {"route": str(step.route), "requested": str(step.requested)}
     return replace(response, metadata={**(response.metadata or {}), STAMP: stamp})
+
+
+def history_of(messages: list[ModelMessage], requested: Route) -> MoveHistory | None:
+    """Return what a step that asks for *requested* needs to know of *messages*."""
+    return answer_history(map(_stamp, reversed(messages)), requested)
+
+
+def _stamp(message: ModelMessage) -> object:
+    if isinstance(message, ModelResponse):
+        return (message.metadata or {}).get(STAMP)
+    is_prompt = any(isinstance(part, UserPromptPart) for part in message.parts)
+    return FROM_THE_USER if is_prompt else None
 
 
 def messages_for(

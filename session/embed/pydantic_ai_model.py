@@ -19,7 +19,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 
 from ..callback import shown
 from .built_models import BuiltModels
-from .pydantic_ai_messages import messages_for, stamped
+from .pydantic_ai_messages import history_of, messages_for, stamped
 from .pydantic_ai_stream import LiveResponse
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class SidestepModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
         """Return the answer of the first route that answers."""
-        step = self._step()
+        step = self._step(messages)
 
         async def call(attempt: Attempt) -> ModelResponse:
             model, sent = self._prepared(messages, model_request_parameters, attempt.route, step)
@@ -127,7 +127,7 @@ class SidestepModel(WrapperModel):
         run_context: RunContext[Any] | None = None,
     ) -> AsyncIterator[StreamedResponse]:
         """Stream the answer of the first route that answers."""
-        step, parameters = self._step(), model_request_parameters
+        step, parameters = self._step(messages), model_request_parameters
 
         def open_stream(route: Route) -> AbstractAsyncContextManager[StreamedResponse]:
             model, sent = self._prepared(messages, parameters, route, step)
@@ -159,8 +159,9 @@ class SidestepModel(WrapperModel):
         else:
             assert_never(self._stream)
 
-    def _step(self) -> Step:
-        return self._middleware.step(self._route, serves=self._models.serves)
+    def _step(self, messages: list[ModelMessage]) -> Step:
+        history = history_of(messages, self._middleware.requested(self._route))
+        return self._middleware.step(self._route, serves=self._models.serves, history=history)
 
     def _prepared(
         self,

@@ -49,6 +49,12 @@ def first_call(route: Route) -> Mapping[str, Any]:
     return {**CALL, **(THINKING if route in (CLAUDE, GPT) else {})}
 
 
+STAYING: Mapping[str, Any] = {A: [503, "Moved."], B: [CALL, "3.", "Here."]}
+"""An outage that is over at once, if no route is ever degraded."""
+stays = pytest.mark.parametrize(("policy", "second"), [("turn", A), ("session", B)])
+"""Each `returnPolicy`, and where the second run asks after such an outage."""
+
+
 @dataclass
 class Played:
     """The providers of a test, and what an agent needs to ask them.

@@ -30,12 +30,14 @@ from .outage import (
     MOVES,
     OUTAGES,
     REFUSED,
+    STAYING,
     A,
     B,
     Played,
     bad_input,
     first_call,
     played,
+    stays,
 )
 
 pytestmark = [
@@ -133,6 +135,19 @@ async def test_a_conversation_moves_to_another_wire(first: Route, second: Route)
     assert [message.text for message in messages[1:]] == ["", "3", "3."]
     assert asked == [first, first, second]
     assert [word in sent for word in ("Hm.", "c2lnbmVk", "rs_")] == [False] * 3
+
+
+@stays
+@WAYS
+async def test_a_conversation_stays_on_the_route_that_answered(
+    way: str, policy: str, second: Route
+) -> None:
+    async with played(STAYING, cooldown_seconds=0, return_policy=policy) as play:
+        agent = agent_of(play)
+        first = await messages_of(agent, HELLO, way)
+        await messages_of(agent, {"messages": [*first, HumanMessage("Again.")]}, way)
+
+        assert play.stub.routes == [A, B, B, second]
 
 
 @WAYS

@@ -24,7 +24,21 @@ import sidestep
 from sidestep import Route
 from sidestep.openai_agents import Retracted, SidestepModelProvider
 
-from .outage import CALL, GPT, MOVES, OUTAGES, REFUSED, A, B, Played, bad_input, first_call, played
+from .outage import (
+    CALL,
+    GPT,
+    MOVES,
+    OUTAGES,
+    REFUSED,
+    STAYING,
+    A,
+    B,
+    Played,
+    bad_input,
+    first_call,
+    played,
+    stays,
+)  # fmt: skip
 
 pytestmark = [
     pytest.mark.asyncio,
@@ -94,6 +108,19 @@ async def test_an_outage_ends_on_the_sibling(outage: Any, streamed: bool) -> Non
     assert (result.final_output, results_in(result)) == ("The sum is 3.", [3])
     assert result.to_input_list()[-1]["provider_data"]["sidestep"] == {"route": B, "requested": A}
     assert asked == [*([] if outage == REFUSED else [A]), B, B]
+
+
+@stays
+@WAYS
+async def test_a_conversation_stays_on_the_route_that_answered(
+    policy: str, second: Route, streamed: bool
+) -> None:
+    async with played(STAYING, cooldown_seconds=0, return_policy=policy) as play:
+        first, _ = await run(config_of(play), streamed=streamed)
+        asked = [*first.to_input_list(), {"role": "user", "content": "Again."}]
+        await run(config_of(play), asked, streamed=streamed)
+
+        assert play.stub.routes == [A, B, B, second]
 
 
 @WAYS

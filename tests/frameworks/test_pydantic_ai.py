@@ -34,6 +34,7 @@ from .outage import (
     MOVES,
     OUTAGES,
     REFUSED,
+    STAYING,
     A,
     B,
     Played,
@@ -41,6 +42,7 @@ from .outage import (
     first_call,
     no_model,
     played,
+    stays,
 )
 
 pytestmark = [
@@ -124,6 +126,19 @@ async def test_an_outage_ends_on_the_sibling(way: str, outage: Any) -> None:
     assert results_in(messages) == [3]
     assert messages[-1].metadata == {"sidestep": {"route": B, "requested": A}}
     assert asked == [*([] if outage == REFUSED else [A]), B, B]
+
+
+@stays
+@pytest.mark.parametrize("way", ["request", "whole", "live"])
+async def test_a_conversation_stays_on_the_route_that_answered(
+    way: str, policy: str, second: Route
+) -> None:
+    async with played(STAYING, cooldown_seconds=0, return_policy=policy) as play:
+        agent = agent_of(play, **options_of(way))
+        first = await messages_of(agent, way)
+        await messages_of(agent, way, message_history=first)
+
+        assert play.stub.routes == [A, B, B, second]
 
 
 @pytest.mark.parametrize(
