@@ -117,7 +117,9 @@ class BaseAttempt:
             can_retract: False: nobody can take the output back, so that a failure of the route ends
                 the step with `StreamInterrupted`, whatever `onPartial` is.
         """
-        self.has_emitted = True
+        if not self.has_emitted:
+            self.has_emitted = True
+            self._owner.reporter.first_output(self)
         self.output = output
         if not can_retract:
             self.can_retract = False

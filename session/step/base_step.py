@@ -26,6 +26,7 @@ from .reporter import StepReporter, Verdict
 from .return_policy import kept_route
 from .route_walk import RouteWalk
 from .step_error import deadline_error, describe, no_route_error
+from .tally import FULL
 from .waiter import Waiter
 
 A = TypeVar("A", bound=BaseAttempt)
@@ -118,7 +119,7 @@ class BaseStep:
         self.degraded = engine.degraded
         self.hooks = hooks
         self.limits = active.limits
-        self.reporter = StepReporter(number, engine.on_event, journal, on_event)
+        self.reporter = StepReporter(number, engine.observers, engine.on_event, journal, on_event)
         self.walk = RouteWalk(options, engine.degraded, self.reporter, hooks)
         self.route = self.requested = options.requested
         self.attempts: list[BaseAttempt] = []
@@ -287,6 +288,9 @@ class BaseStep:
     def succeeded(self, attempt: BaseAttempt) -> None:
         """Record that *attempt* answered."""
         self.route = attempt.route
+        self.engine.tally.answered(attempt.route)
+        if not self.number % FULL:
+            self.engine.tally.fold()
         is_forgotten = self.degraded.recover(attempt.route, since=attempt.since)
         self.end_probe(attempt, "healthy" if is_forgotten else "none")
         self.end(None)
@@ -298,6 +302,7 @@ class BaseStep:
         message = "past the caller's deadline" if is_late else "ended by the caller"
         attempt.failure = Failure(kind=FailureKind.CANCELLED, message=message, route=attempt.route)
         self.end_probe(attempt, "none")
+        self.engine.tally.cancelled(attempt.route)
         self.reporter.attempt_failed(attempt, attempt.failure)
         if attempt.has_emitted:
             self.reporter.retracted(attempt)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 from weakref import ReferenceType
 
 from cachetools import TLRUCache
 
 from ...provider.failure import FailureKind
 from ..plan.keyed_route import Entry
+
+State = Literal["healthy", "degraded", "due for a probe", "probed"]
 
 FORGET_AFTER = 3600.0
 """Seconds after its cooldown until a route that no step probed is forgotten."""

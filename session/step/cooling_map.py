@@ -13,7 +13,7 @@ from weakref import WeakSet, WeakValueDictionary
 from ...provider.fork import finish_imports
 from ...provider.route import Route
 from ..plan.keyed_route import Entry, KeyedRoute, KeyRing
-from .cooldown import Cooling, Outage, Probe, bounded_map
+from .cooldown import Cooling, Outage, Probe, State, bounded_map
 from .swap_target import NOTHING
 from .wake_up import WakeUps
 
@@ -49,6 +49,24 @@ class CoolingMap:
         # nothing.
         self._forgotten_at = EMPTY
         _MAPS.add(self)
+
+    def state_of(self, key: KeyedRoute) -> tuple[State, float]:
+        """Return the state of a route with this key, and the seconds of cooldown left."""
+        with self._lock:
+            now = self._timer()
+            states = [state for entry in key.entries if (state := self._cooling.get(entry))]
+            left = self._healthy_at(key, now) - now
+            if left > 0:
+                return "degraded", left
+            if any(state.is_probed() for state in states):
+                return "probed", 0.0
+            return ("due for a probe" if states else "healthy"), 0.0
+
+    def routes(self) -> list[Route]:
+        """Return the routes that failed lately, with any key."""
+        with self._lock:
+            named = [entry if isinstance(entry, str) else entry[0] for entry in self._cooling]
+        return [Route(each) for each in named if "/" in each]
 
     def clear(self) -> None:
         """Forget every route and key."""

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from ..deadline import Deadline
     from ..event import Listener
     from ..journal.journal import Journal
+    from ..observation import Observers
     from ..plan.active_plan import ActivePlan
     from ..plan.retry import RetryPolicy
     from .degraded import DegradedRoutes
+    from .tally import AttemptTally
 
 
 class Engine(Protocol):
@@ -31,6 +33,8 @@ class Engine(Protocol):
 
     clock: Clock
     degraded: DegradedRoutes
+    tally: AttemptTally
+    observers: Observers | None
     policy: RetryPolicy
     rng: random.Random
     on_event: Listener | None

@@ -33,15 +33,17 @@ from .checked_failure import check_failure, classified
 from .degraded import DegradedRoutes
 from .hooks import NO_HOOKS, NO_SYNC_HOOKS, Hooks, refuse_asynchronous
 from .move_policy import MoveHistory
+from .observable import Observable
 from .route_walk import choose_start
 from .step import Step
 from .sync_step import SyncStep
+from .tally import AttemptTally
 from .waiter import BLOCKING, IN_LOOP
 
 Classify = Callable[[Exception], Failure | FailureKind | None]
 
 
-class Sidestep:
+class Sidestep(Observable):
     """Retry a failing model call, then move it to a sibling route, and remember what failed.
 
     Share one between all sessions of a process, because what a session learns about a route helps
@@ -81,6 +83,7 @@ class Sidestep:
             journal = Journal(journal, clock=self.clock)
         self.journal = journal
         self.degraded = DegradedRoutes(timer=self.clock.time)
+        self.tally = AttemptTally()
         self._can_block = False
         self._classify = classify
         self.numbers = count(1)

@@ -24,6 +24,7 @@ from ..event import (
     Waiting,
     log_listener_error,
 )
+from ..observation import FirstOutput, Observers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 Verdict = Literal["healthy", "degraded", "none"]
 
 
-_NOBODY = (None, None, None)
+_NOBODY = (None, None, None, None)
 
 
 class StepReporter:
@@ -54,7 +55,7 @@ class StepReporter:
 
     __slots__ = ("_listeners", "_number", "has_listeners", "interrupt")
 
-    def __init__(self, number: int, *listeners: Listener | None) -> None:
+    def __init__(self, number: int, *listeners: Listener | Observers | None) -> None:
         self._number = number
         self._listeners: Sequence[Callable[[Event], object]] = ()
         self.has_listeners = listeners != _NOBODY  # nearly every step of an agent's own loop
@@ -85,6 +86,12 @@ class StepReporter:
             self._emit(AttemptStarted(self._number, attempt.number, attempt.route))
             if is_probe:
                 self._emit(ProbeStarted(self._number, attempt.number, attempt.route))
+
+    def first_output(self, attempt: BaseAttempt) -> None:
+        """Tell the observers that the attempt has shown its first output."""
+        for listener in self._listeners:
+            if isinstance(listener, Observers):
+                listener(FirstOutput(self._number, attempt.number, attempt.route))
 
     def attempt_failed(self, attempt: BaseAttempt, failure: Failure) -> None:
         """Report that a request failed."""

@@ -12,6 +12,7 @@ from ...provider.failure import Failure
 from ...provider.route import Route
 from ..cost.meter import StepMeter
 from ..event import Event, Listener
+from ..observation import AnswerRead, RequestSent
 from ..step.attempt import Attempt
 from ..step.move_policy import MoveHistory
 from .session_state import SessionState
@@ -46,6 +47,7 @@ class MeteredStep:
         on_event: Listener | None = None,
     ) -> None:
         limit = conversation.settings.max_output_tokens
+        self._state, self._conversation = state, conversation
         self._requests = StepRequests(
             state.client, conversation, state.cures, has_tasks=state.eager
         )
@@ -69,9 +71,15 @@ class MeteredStep:
         """Send the request of *attempt*; charge its cost even if the answer fails."""
         request = self._requests.render(attempt.route)
         reply = self._requests.send(request)
+        observers = self._state.middleware.observers
+        ids = self.step.number, attempt.number, attempt.route
+        if observers is not None:
+            observers(RequestSent(*ids, self._conversation))
         with self._meter.charging(self.step, attempt, request, reply):
             async with reply:
                 yield reply
+            if observers is not None:
+                observers(AnswerRead(*ids, reply.parts, reply.stop, reply.model))
 
     def repair(self, failure: Failure) -> str | None:
         """Change the next request as *failure*, which ended the step, asks; see `StepRequests`."""

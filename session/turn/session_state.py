@@ -99,6 +99,6 @@ class SessionState:
             journal: The part of the journal for *event*; None: the middleware's journal.
         """
         journal = journal or self.middleware.journal
-        for each in (journal, self.on_event, listener):
+        for each in (self.middleware.observers, journal, self.on_event, listener):
             if each is not None:
                 notify(each, event)

@@ -17,6 +17,7 @@ from ..deadline import Deadline
 from ..error import BudgetExceeded, FallbackUnsafe, StepFailed, StoreError
 from ..event import Compacted, Event, Listener, TurnEnded, notify
 from ..journal.journal import JournalScope
+from ..observation import TurnStarted
 from ..step.attempt import Attempt
 from ..step.base_attempt import BaseAttempt
 from .broken_answers import BrokenAnswers
@@ -73,6 +74,8 @@ class Turn:
     async def run(self, prompt: str | None) -> TurnEnded:
         """Answer *prompt*; see `Session.turn`."""
         state = self._state
+        if state.middleware.observers is not None:
+            state.middleware.observers(TurnStarted(state.route, prompt, state.system))
         state.ledger.begin_turn()
         try:
             await self._begin(prompt)

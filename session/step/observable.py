@@ -1,0 +1,51 @@
+"""What everybody may see of a `Sidestep` from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..observation import Observer, Observers
+from ..plan.active_plan import ActivePlan
+from .degraded import DegradedRoutes
+from .status import Status, status_of
+from .tally import AttemptTally
+
+
+class Observable:
+    """The part of a `Sidestep` that shows what happens in it, beside its listener.
+
+    Attributes:
+        observers: Who gets every observation; None: nobody.
+        tally: How the attempts on each route ended.
+    """
+
+    degraded: DegradedRoutes
+    tally: AttemptTally
+    observers: Observers | None = None
+
+    @property
+    def active(self) -> ActivePlan:
+        """The configuration that is in force, as one snapshot."""
+        raise NotImplementedError
+
+    def status(self) -> Status:
+        """Return the state of each route and key, with its last failure and its counts."""
+        return status_of(self.active, self.degraded, self.tally)
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Hand every observation of the steps to come to *observer* as well.
+
+        Its exceptions are logged.
+
+        Returns:
+            Ends this, for the steps that begin afterwards.
+        """
+        present = () if self.observers is None else self.observers.all
+        self.observers = Observers((*present, observer))
+
+        def end() -> None:
+            if self.observers is not None:
+                rest = tuple(each for each in self.observers.all if each is not observer)
+                self.observers = Observers(rest) if rest else None
+
+        return end

@@ -1,0 +1,100 @@
+"""The state of every route, as a plain value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ...provider.route import Route
+from ..plan.active_plan import ActivePlan
+from ..plan.keyed_route import KeyedRoute
+from ..plan.plan import Plan
+from .cooldown import State
+from .degraded import DegradedRoutes
+from .tally import AttemptTally, LastFailure, Place, Tally, place_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteStatus:
+    """The state of one route, or of one of the keys that are sent to it.
+
+    Args:
+        api_key_env: The variable of the key; None: its provider has one key or none.
+        state: ``degraded`` during the cooldown; then ``due for a probe`` until the next step makes
+            one, and ``probed`` while it does.
+        seconds_left: Seconds until the cooldown ends; 0 if there is none.
+        attempts: The attempts that have ended, cancelled ones among them.
+        successes: The attempts that answered.
+        last_failure: Why an attempt failed last; None: none has.
+    """
+
+    route: Route
+    api_key_env: str | None = None
+    state: State = "healthy"
+    seconds_left: float = 0.0
+    attempts: int = 0
+    successes: int = 0
+    last_failure: LastFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a `Sidestep` knows of its routes: those of its configuration, and those it has used."""
+
+    routes: tuple[RouteStatus, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return this as plain data, for `json.dumps`."""
+        return {"routes": [asdict(route) for route in self.routes]}
+
+    def __str__(self) -> str:
+        return "; ".join(map(_line, self.routes)) or "no route was used yet"
+
+
+def status_of(active: ActivePlan, degraded: DegradedRoutes, tally: AttemptTally) -> Status:
+    """Return the state of each route of the plan, of the health map and of *tally*."""
+    tallies = tally.snapshot()
+    used = (place if isinstance(place, Route) else place[0] for place in tallies)
+    planned = () if active.plan is None else _routes_of(active.plan)
+    routes = dict.fromkeys((*planned, *degraded.routes(), *used))
+    keys = (key for route in routes for key in active.keys_of(route))
+    return Status(tuple(_status(key, degraded, tallies) for key in keys))
+
+
+def _status(
+    key: KeyedRoute, degraded: DegradedRoutes, tallies: Mapping[Place, Tally]
+) -> RouteStatus:
+    state, seconds_left = degraded.state_of(key)
+    tally = tallies.get(place_of(key)) or Tally()
+    return RouteStatus(
+        route=key.route,
+        api_key_env=key.api_key_env,
+        state=state,
+        seconds_left=seconds_left,
+        attempts=tally.attempts,
+        successes=tally.successes,
+        last_failure=tally.last_failure,
+    )
+
+
+def _routes_of(plan: Plan) -> Iterator[Route]:
+    for chain in plan.chains.values():
+        for entry in chain:
+            yield entry.route
+    for route, siblings in plan.config.fallback_models_by_model.items():
+        yield route
+        yield from siblings
+
+
+def _line(status: RouteStatus) -> str:
+    """Return one route in a few words, as ``sidestep run`` prints it."""
+    name = status.route if status.api_key_env is None else f"{status.route} {status.api_key_env}"
+    state = (
+        status.state if not status.seconds_left else f"{status.state} {status.seconds_left:.0f} s"
+    )
+    failure = status.last_failure
+    last = ""
+    if failure is not None:
+        last = f", last {failure.kind}" + ("" if failure.status is None else f" {failure.status}")
+    return f"{name} {state}, {status.successes} of {status.attempts} answered{last}"

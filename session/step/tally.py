@@ -1,0 +1,145 @@
+"""How the attempts on each route ended."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter, deque
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from ...provider.failure import FailureKind
+from ...provider.route import Route
+from ...provider.secret import is_secret_name, redact_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ...provider.failure import Failure
+    from ..plan.keyed_route import KeyedRoute
+
+_MOST_ROUTES = 16_384
+"""As many as the health map remembers."""
+_LONGEST_MESSAGE = 200
+FULL = 1024
+"""Steps after which the answers that wait are counted."""
+
+Place = Route | tuple[Route, str]
+"""A route, or with several keys the route and the variable of the key that was sent."""
+
+
+def place_of(key: KeyedRoute) -> Place:
+    """Return where the attempts on a route with this key are counted."""
+    return key.route if key.api_key_env is None else (key.route, key.api_key_env)
+
+
+@dataclass(frozen=True, slots=True)
+class LastFailure:
+    """Why an attempt failed last.
+
+    Args:
+        kind: A word of `FailureKind`.
+        status: The effective HTTP status; None: it has none.
+        message: The provider's own message, shortened and without keys; of an exception that no
+            provider has raised its class, because its message may quote anything.
+    """
+
+    kind: str
+    status: int | None
+    message: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """The ended attempts of one route and key."""
+
+    attempts: int = 0
+    successes: int = 0
+    last_failure: LastFailure | None = None
+
+
+class AttemptTally:
+    """Count the attempts that have ended, for each route and key.
+
+    Threads may share it. Beyond the bound the place that was added first is forgotten.
+
+    Attributes:
+        answered: Counts an attempt that answered. It is the `append` of a queue, because nearly
+            every step calls it; `fold` empties the queue from time to time.
+    """
+
+    def __init__(self, *, most: int = _MOST_ROUTES) -> None:
+        self._most = most
+        self._tallies: dict[Place, Tally] = {}
+        self._answers: deque[Place] = deque()
+        self.answered = self._answers.append
+        self._lock = threading.RLock()  # the garbage collector may end an attempt in this thread
+        _TALLIES.add(self)
+
+    def fold(self) -> None:
+        """Count the answers that wait in the queue."""
+        with self._lock:
+            waiting: Iterator[Place] = islice(iter(self._answers.popleft, None), len(self._answers))
+            for place, answers in Counter(waiting).items():
+                tally = self._tallies.get(place) or self._begin(place)
+                tally.attempts += answers
+                tally.successes += answers
+
+    def failed(self, place: Place, failure: Failure, environ: Mapping[str, str]) -> None:
+        """Count an attempt that failed, and keep why in a few words.
+
+        Args:
+            environ: The values of variables that are named like secrets are never kept.
+        """
+        kept = LastFailure(str(failure.kind), failure.status, _shortened(failure, environ))
+        with self._lock:
+            tally = self._tallies.get(place) or self._begin(place)
+            tally.attempts += 1
+            tally.last_failure = kept
+
+    def cancelled(self, place: Place) -> None:
+        """Count an attempt that the caller ended, which is no failure of the route."""
+        with self._lock:
+            (self._tallies.get(place) or self._begin(place)).attempts += 1
+
+    def snapshot(self) -> dict[Place, Tally]:
+        """Return a copy of every count."""
+        self.fold()
+        with self._lock:
+            return {
+                place: Tally(tally.attempts, tally.successes, tally.last_failure)
+                for place, tally in self._tallies.items()
+            }
+
+    def _begin(self, place: Place) -> Tally:
+        if len(self._tallies) >= self._most:
+            del self._tallies[next(iter(self._tallies))]
+        tally = self._tallies[place] = Tally()
+        return tally
+
+    def _outlive_fork(self) -> None:
+        """Take a lock that nobody holds, because only the forking thread lives on in a child."""
+        self._lock = threading.RLock()
+
+
+def _shortened(failure: Failure, environ: Mapping[str, str]) -> str:
+    if failure.kind is FailureKind.UNKNOWN and failure.status is None:
+        return "" if failure.cause is None else type(failure.cause).__name__
+    secrets = [value for name, value in environ.items() if is_secret_name(name)]
+    text = redact_keys(failure.message, secrets)
+    return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
+
+
+_TALLIES: WeakSet[AttemptTally] = WeakSet()
+"""Every tally of this process, for a child that is forked."""
+
+
+def _after_fork() -> None:
+    for each in list(_TALLIES):
+        each._outlive_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_after_fork)
