@@ -79,17 +79,17 @@ class Observers:
         self._complained: set[int] = set()
 
     def __call__(self, observation: Observation) -> None:
-        for place, observer in enumerate(self.all):
+        for observer in self.all:
             try:
                 observer(observation)
             except Exception:  # noqa: BLE001 - it is logged
-                self._complain(place, observation)
+                self._complain(id(observer), observation)
 
-    def _complain(self, place: int, observation: Observation) -> None:
-        if place in self._complained:
+    def _complain(self, observer: int, observation: Observation) -> None:
+        if observer in self._complained:
             logger.debug("an observer raised again on %s", type(observation).__name__)
             return
-        self._complained.add(place)
+        self._complained.add(observer)
         log_callback_error(
             f"an observer raised on {type(observation).__name__}; this is logged once"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ..observation import Observer, Observers
 from ..plan.active_plan import ActivePlan
@@ -43,9 +44,10 @@ class Observable:
         present = () if self.observers is None else self.observers.all
         self.observers = Observers((*present, observer))
 
-        def end() -> None:
-            if self.observers is not None:
-                rest = tuple(each for each in self.observers.all if each is not observer)
-                self.observers = Observers(rest) if rest else None
+        return partial(self.unobserve, observer)
 
-        return end
+    def unobserve(self, observer: Observer) -> None:
+        """Hand no observation of the steps to come to *observer*."""
+        if self.observers is not None:
+            rest = tuple(each for each in self.observers.all if each is not observer)
+            self.observers = Observers(rest) if rest else None

@@ -93,7 +93,7 @@ class AttemptTally:
         Args:
             environ: The values of variables that are named like secrets are never kept.
         """
-        kept = LastFailure(str(failure.kind), failure.status, _shortened(failure, environ))
+        kept = LastFailure(str(failure.kind), failure.status, message_of(failure, environ))
         with self._lock:
             tally = self._tallies.get(place) or self._begin(place)
             tally.attempts += 1
@@ -124,7 +124,8 @@ class AttemptTally:
         self._lock = threading.RLock()
 
 
-def _shortened(failure: Failure, environ: Mapping[str, str]) -> str:
+def message_of(failure: Failure, environ: Mapping[str, str]) -> str:
+    """Return the message of *failure*, shortened and without keys; see `LastFailure`."""
     if failure.kind is FailureKind.UNKNOWN and failure.status is None:
         return "" if failure.cause is None else type(failure.cause).__name__
     secrets = [value for name, value in environ.items() if is_secret_name(name)]

@@ -1,0 +1,1 @@
+"""What operators see of sidestep in the tools that they have."""
