@@ -1,4 +1,4 @@
-"""What every wire has: a decoder for its stream, and an encoder for its requests."""
+"""What every wire has: encoder and decoder for providers, reader and writer for clients."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import os
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..conversation import Part, Usage
     from ..delta import Delta
+    from ..failure import Failure
     from ..handover.handover import Handover
     from ..handover.target import Target
     from ..wire_name import Wire
+    from .answer import Answer
+    from .read_request import ReadRequest
+    from .refusal import Refusal
 
 
 class Decoder(Protocol):
@@ -84,6 +88,69 @@ class Encoder(Protocol):
 
     def headers(self, key: str | None) -> dict[str, str]:
         """Return the headers of this wire, with *key* if there is one."""
+
+
+class Reader(Protocol):
+    """Reads the requests of clients in one wire; each wire's module ``read`` is one."""
+
+    def read(self, body: bytes | Mapping[str, Any], *, path: str = "") -> ReadRequest:
+        """Return the request in *body*, which is JSON or was read already.
+
+        Args:
+            path: The path of the request with its query; Gemini's has the model in it.
+
+        Raises:
+            RequestError: The body is not a request of this wire; the message says where.
+        """
+
+
+class Writer(Protocol):
+    """Writes one answer for a client, as a stream or as one object.
+
+    A stream is `start`, then `feed` for each block of deltas, then `end` or `error`. An answer that
+    was held back until it was whole needs no `feed`: then `end` writes all of its parts, with the
+    proofs that `feed` cannot know. `ping` may stand anywhere, also before `start`.
+    """
+
+    wire: ClassVar[Wire]
+
+    def __init__(
+        self, *, model: str, answer_id: str = "", created: int = 0, wants_usage: bool = True
+    ) -> None:
+        """Make a writer for one answer.
+
+        Args:
+            model: The name of the model that the client asked for.
+            answer_id: The id of the answer; empty: a new one.
+            created: When the answer was made, in whole seconds of the epoch.
+            wants_usage: See `ReadRequest`.
+        """
+
+    def start(self) -> bytes:
+        """Return the beginning of a stream."""
+
+    def feed(self, deltas: Sequence[Delta]) -> bytes:
+        """Return the events for *deltas*; empty if there are none."""
+
+    def end(self, answer: Answer) -> bytes:
+        """Return the rest of a stream, with the terminal marker."""
+
+    def error(self, failure: Failure) -> bytes:
+        """Return the end of a stream that fails after it has begun."""
+
+    def ping(self) -> bytes:
+        """Return what keeps an idle stream alive, and means nothing."""
+
+    def whole(self, answer: Answer) -> bytes:
+        """Return *answer* as one JSON object, for a request without a stream."""
+
+    @staticmethod
+    def refusal(failure: Failure, *, is_streamed: bool = False) -> Refusal:
+        """Return the response to a request that failed before a byte was sent.
+
+        Args:
+            is_streamed: The client asked for a stream.
+        """
 
 
 def new_call_id() -> str:

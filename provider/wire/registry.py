@@ -1,4 +1,4 @@
-"""The parser, the decoder and the encoder of each wire.
+"""The parser, the decoder, the encoder, the reader and the writer of each wire.
 
 A wire's module is imported when it is first used: most programs speak one wire or two. Every import
 is a plain statement, so that programs which bundle Python, such as PyInstaller, find the modules.
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..catalog.provider import Provider
     from ..wire_name import Wire
     from .gemini.json_events import RawJsonParser
-    from .protocol import Decoder, Encoder
+    from .protocol import Decoder, Encoder, Reader, Writer
 
 
 def parser_of(wire: Wire) -> SseParser | RawJsonParser:
@@ -98,3 +98,25 @@ def _gemini_encoder() -> Encoder:
     from .gemini import encode
 
     return encode
+
+
+def reader_of(wire: Wire) -> Reader:
+    """Return the module that reads the requests of clients in *wire*."""
+    match wire:
+        case "anthropic":
+            from .anthropic import read
+
+            return read
+        case _:
+            raise NotImplementedError(wire)
+
+
+def writer_of(wire: Wire) -> type[Writer]:
+    """Return the class that writes answers for clients in *wire*."""
+    match wire:
+        case "anthropic":
+            from .anthropic.write import AnthropicWriter
+
+            return AnthropicWriter
+        case _:
+            raise NotImplementedError(wire)

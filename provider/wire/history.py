@@ -1,0 +1,72 @@
+"""The messages of a conversation, put together from a client's body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..conversation import Message, ToolCall
+from ..json_value import read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..conversation import Output, Part
+    from .read_request import Fields
+
+
+class History:
+    """Collects messages, and puts the results of tools into the calls that they belong to."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self._open: dict[str, list[ToolCall]] = {}  # by id: the calls of the latest message with it
+
+    def add(self, role: Literal["system", "user", "assistant"], parts: Sequence[Part]) -> None:
+        """Add a message; nothing if it has no parts."""
+        if not parts:
+            return
+        self.messages.append(Message(role, [*parts]))
+        calls = [part for part in parts if isinstance(part, ToolCall)]
+        for call in calls:
+            self._open[call.id] = []
+        for call in calls:
+            self._open[call.id].append(call)
+
+    def add_result(self, fields: Fields, id_: str, output: Output, *, is_error: bool) -> None:
+        """Put a result, which stands in *fields*, into the first open call with its id."""
+        calls = self._open.get(id_)
+        if not calls:
+            fields.cannot_move("a result without a call before it")
+            return
+        call = calls.pop(0)
+        call.output, call.is_error = output, is_error
+        call.state = "error" if is_error else "completed"
+
+    def open_id(self, name: str) -> str | None:
+        """Return the id of the first call of the tool *name* without a result; None: there is none.
+
+        Args:
+            name: Gemini's older models name the tool in a result, and have no ids.
+        """
+        for calls in self._open.values():
+            if calls and calls[0].name == name:
+                return calls[0].id
+        return None
+
+
+def arguments_in(fields: Fields, name: str = "arguments") -> dict[str, Any]:
+    """Return the arguments of a call, which are JSON in a string; empty text means none.
+
+    If the model wrote something else, only the provider that was asked can read it.
+    """
+    text = fields.string(name)
+    if text is None or not text.strip():
+        return {}
+    try:
+        value = read_json(text)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        return value
+    fields.cannot_move("arguments of a call that are not a JSON object")
+    return {}
