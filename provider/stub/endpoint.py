@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
-from urllib.parse import unquote
+from typing import TYPE_CHECKING
 
 from ..catalog.catalog import catalog
 from ..route import Route
+from ..server.call_path import CallPath
 from .wire.base import StubRequest
 
 if TYPE_CHECKING:
@@ -46,76 +44,16 @@ KNOWN: Mapping[str, tuple[Wire, str]] = {
 The stub answers for any other provider too, and takes it to speak `CHAT`.
 """
 
-ENDINGS: Mapping[str, Wire] = {
-    "/v1/messages": "anthropic",
-    "/chat/completions": "openai-chat",
-    "/responses": "openai-responses",
-}
-"""The wire of a request, by the end of its path."""
-
-COUNT_ENDINGS: Mapping[str, Wire] = {
-    "/v1/messages/count_tokens": "anthropic",
-    "/responses/input_tokens": "openai-responses",
-}
-"""The wire of a request for a token count, by the end of its path; Gemini has a method."""
-
-SECRET = re.compile(r"(?P<name>(?:^|&)(?:key|api[-_]?key|access_token|token)=)[^&]*", re.IGNORECASE)
-
-GENERATE = re.compile(
-    r"/(?P<provider>[^/]+)/(?:.*/)?models/(?P<model>[^/].*):"
-    r"(?P<method>generateContent|streamGenerateContent|countTokens)"
-)
-"""Gemini's paths, which name the model and the method."""
-
 
 def place_of(provider: str) -> tuple[Wire, str]:
     """Return the wire of *provider* and the end of its base URL."""
     return KNOWN.get(provider, CHAT)
 
 
-def path_of(target: str) -> str:
-    """Return the path of a request *target*: ``/path`` or, as sent to a proxy, a whole URL."""
-    if not target.startswith("/"):
-        target = "/" + target.partition("://")[2].partition("/")[2]
-    return target.partition("?")[0]
+class Endpoint(CallPath):
+    """Where a request to the stub goes."""
 
-
-def query_of(target: str) -> str:
-    """Return the query of a request *target*, without the question mark and without keys."""
-    return SECRET.sub(r"\g<name>***", target.partition("?")[2])
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where a request goes.
-
-    Args:
-        model: None: the body names it.
-        is_stream: None: the body says it.
-        is_count: The request asks for a token count, not for an answer.
-    """
-
-    provider: str
-    wire: Wire
-    model: str | None = None
-    is_stream: bool | None = None
-    is_count: bool = False
-
-    @classmethod
-    def at(cls, path: str) -> Self | None:
-        """Return the endpoint at *path*; None if nothing is served there."""
-        gemini = GENERATE.fullmatch(path)
-        if gemini is not None:
-            provider, model = unquote(gemini["provider"]), unquote(gemini["model"])
-            method = gemini["method"]
-            is_stream = method == "streamGenerateContent"
-            return cls(provider, "gemini", model, is_stream, is_count=method == "countTokens")
-        for endings in (ENDINGS, COUNT_ENDINGS):
-            for ending, wire in endings.items():
-                provider = path.removesuffix(ending).strip("/").partition("/")[0]
-                if path.endswith(ending) and provider:
-                    return cls(unquote(provider), wire, is_count=endings is COUNT_ENDINGS)
-        return None
+    __slots__ = ()
 
     @property
     def dialect(self) -> Dialect:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from .endpoint import query_of
+from ..server.call_path import query_of
 
 if TYPE_CHECKING:
     from ..route import Route
-    from .connection import HttpRequest
+    from ..server.connection import HttpRequest
 
 SECRETS = frozenset({"authorization", "proxy-authorization", "cookie"} | {"x-api-key", "api-key"})
 MASK = "***"

@@ -14,14 +14,15 @@ import anyio
 
 from ..background_task import BackgroundTask
 from ..route import Route
+from ..server.call_path import path_of
+from ..server.tcp_socket import Socket, accept, bind, url_host
 from .connection import Connection, PlannedReply
-from .endpoint import KNOWN, SERVED, Endpoint, path_of, place_of
+from .endpoint import KNOWN, SERVED, Endpoint, place_of
 from .model_list import ModelQuestion
 from .received import ReceivedRequest
 from .scenario import ANY, Scenario
 from .script import Script, complaint_script, error_script, json_script, script_of
 from .strict.judge import complaint
-from .tcp_socket import Socket, accept, bind, url_host
 from .token_count import count_script
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from ..server.connection import HttpRequest
     from ..wire_name import Wire
-    from .connection import HttpRequest
     from .wire.base import StubRequest
 
 BACKLOG = 1024
@@ -153,7 +154,7 @@ class Stub:
         self.asides.clear()
 
     async def _bind(self, port: int) -> socket.socket:
-        sock = await bind(self._host, port)
+        sock = await bind(self._host, port, who="the stub")
         self._cleanup.callback(sock.close)
         return sock
 

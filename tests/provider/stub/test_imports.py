@@ -12,8 +12,9 @@ import sidestep.provider
 
 ROOT = Path(sidestep.provider.__file__).parent
 STUB = ROOT / "stub"
-INSIDE = sorted(STUB.rglob("*.py"))
-OUTSIDE = sorted(set(ROOT.rglob("*.py")) - set(INSIDE))
+SERVER = ROOT / "server"
+INSIDE = sorted([*STUB.rglob("*.py"), *SERVER.rglob("*.py")])
+OUTSIDE = sorted(set(ROOT.rglob("*.py")) - set(STUB.rglob("*.py")))
 NAMES_AND_WIRES = {("catalog", "catalog"), ("catalog", "vendor")}
 
 
@@ -39,11 +40,14 @@ def test_nothing_of_the_provider_imports_the_stub(path: Path) -> None:
 
 @pytest.mark.parametrize("path", INSIDE, ids=_name)
 def test_the_stub_imports_only_shared_types_and_the_names_of_the_catalog(path: Path) -> None:
-    """The modules at the root hold types and helpers that all folders share."""
+    """The modules at the root hold types and helpers that all folders share.
+
+    ``server`` has what every server shares, and is judged alike.
+    """
     strange = [
         each
         for each in _imported(path)
-        if each[0] != "stub"
+        if each[0] not in {"stub", "server"}
         and not (ROOT / f"{each[0]}.py").is_file()
         and each[:2] not in NAMES_AND_WIRES
     ]

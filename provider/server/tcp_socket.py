@@ -63,8 +63,11 @@ class Socket:
         self._sock.close()
 
 
-async def bind(host: str, port: int) -> socket.socket:
+async def bind(host: str, port: int, *, who: str) -> socket.socket:
     """Return a socket on *port* of *host*; it refuses connections until it listens.
+
+    Args:
+        who: The server, for the error.
 
     Raises:
         ConfigError: The port is taken, or the host is not an address of this machine.
@@ -82,7 +85,7 @@ async def bind(host: str, port: int) -> socket.socket:
             raise
     except (OSError, OverflowError) as error:
         raise ConfigError(
-            f"the stub cannot listen on {host!r}, port {port}: {error}; "
+            f"{who} cannot listen on {host!r}, port {port}: {error}; "
             "choose another port, or 0 for any that is free"
         ) from error
     return sock

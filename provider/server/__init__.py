@@ -1,0 +1,1 @@
+"""HTTP on this machine, as the stub and `sidestep serve` speak it."""
