@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ..catalog.catalog import catalog, providers_from_env
 from ..catalog.provider import Provider
@@ -19,6 +19,9 @@ from .credential import has_key, missing_key, secret_of
 from .rendering import RenderedRequest, render
 from .reply import Reply
 from .shared_http import HttpClient, SharedHttp
+
+if TYPE_CHECKING:
+    import httpx
 
 
 class Client:
@@ -146,3 +149,20 @@ class Client:
             ConfigError: The provider of *route* is not known.
         """
         return self.send(self.render(route, conversation))
+
+    @property
+    def providers(self) -> Mapping[str, Provider]:
+        """The known providers, by name."""
+        return self._providers
+
+    def secret(self, provider: Provider, *, api_key_env: str | None = None) -> Secret:
+        """Return the key of *provider*, if it is set.
+
+        Args:
+            api_key_env: The variable to read; None: the provider's first that is set.
+        """
+        return Secret(self._key(provider))
+
+    def http(self) -> httpx.AsyncClient:
+        """Return the HTTP client that sends in the running event loop."""
+        return self._http.client()

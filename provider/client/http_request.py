@@ -32,6 +32,12 @@ def _headers(provider: Provider, key: str | None) -> dict[str, str]:
     return headers
 
 
+def key_headers(provider: Provider, key: str) -> dict[str, str]:
+    """Return only the headers that carry *key* to *provider*."""
+    others = _headers(provider, None)
+    return {name: value for name, value in _headers(provider, key).items() if name not in others}
+
+
 def build_request(
     http: httpx.AsyncClient, rendering: RenderedRequest, *, secret: Secret
 ) -> httpx.Request:

@@ -1,0 +1,165 @@
+"""The answer to a client's own request: raw bytes, judged as our own client judges an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+from ..classify.classify import BODY_LIMIT
+from ..classify.exception import classify_exception
+from ..client.attempt_errors import AttemptErrors
+from ..client.error_response import failure_of_response, read_body
+from ..client.response_body import Body
+from ..failure import Failure, FailureKind, Stage
+from ..watch.body import AsyncBody
+from ..watch.model_call import ModelCall
+from ..watch.watched_answer import BodyForm, WatchedAnswer
+from .own_request import Lines, answered_headers
+from .raw_response import send
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    import httpx
+
+    from .own_request import OwnRequest
+
+_DRAINING = 0.5
+"""Seconds for the last bytes of a whole answer, so that the connection can be used again."""
+
+
+class OwnReply:
+    """One answer while it arrives: enter it with ``async with``, and call `read` until it ends.
+
+    Every failure is a `ProviderError`, which `read` raises before it returns the block with the
+    failure in it.
+
+    Attributes:
+        status: The status of the response; 0: there is none yet.
+        headers: Those of its headers that go to the client.
+        refused: The body of a response that is an error, without our key; None: it is too long, or
+            the response is no error.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, request: OwnRequest) -> None:
+        self.status = 0
+        self.headers: Lines = ()
+        self.refused: bytes | None = None
+        self._http = http
+        self._request = request
+        self._errors = AttemptErrors(None, request.secret)
+        self._body: Body | None = None
+        self._blocks: AsyncIterator[bytes]
+        self._answer: WatchedAnswer
+        self._call = ModelCall(
+            provider=request.provider,
+            content=request.content,
+            is_certain=True,
+            asks_stream=request.asks_stream,
+            url=request.url,
+        )
+
+    async def __aenter__(self) -> Self:
+        response, seconds_left = await self._send()
+        try:
+            await self._open(response, seconds_left)
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._body is not None and not self._body.is_released:
+            await self._body.abandon()
+
+    async def read(self) -> bytes | None:
+        """Return the next block; None: the answer has ended, and is whole.
+
+        Raises:
+            ProviderError: The answer failed.
+        """
+        assert self._body is not None  # noqa: S101
+        if self._answer.is_whole:
+            return await self._read_trailing()
+        block = await anext(self._blocks, None)
+        if block is None:
+            await self._body.release()
+        return block
+
+    async def _read_trailing(self) -> bytes | None:
+        """Return a block after the end of the answer, if one comes soon."""
+        assert self._body is not None  # noqa: S101
+        with anyio.move_on_after(_DRAINING):
+            block = await anext(self._blocks, None)
+            if block is None:
+                await self._body.release()
+            return block
+        return None
+
+    async def _send(self) -> tuple[httpx.Response, float]:
+        """Return the response, and the seconds that are left for its first output."""
+        patience = self._call.patience
+        begun_at = anyio.current_time()
+        with anyio.move_on_after(patience):
+            try:
+                response = await send(self._http, self._request)
+            except Exception as error:
+                failure = self._explained(error)
+                if failure is None:
+                    raise
+                printable = self._errors.printable_error(error)
+                raise self._errors.error(failure) from printable
+            return response, max(patience - (anyio.current_time() - begun_at), 0.001)
+        message = f"no answer within {patience:g} s (`firstEvent`)"
+        raise self._errors.error(Failure(kind=FailureKind.TIMEOUT, message=message))
+
+    def _explained(self, error: Exception) -> Failure | None:
+        """Return what *error*, of sending, means; None: no provider and no network caused it."""
+        failure = classify_exception(error)
+        if failure.kind is FailureKind.TIMEOUT and failure.stage is Stage.CONNECT:
+            seconds = self._request.provider.timeouts.connect
+            failure.message = f"no connection within {seconds:g} s (`connect`)"
+        return None if failure.kind is FailureKind.UNKNOWN else failure
+
+    async def _open(self, response: httpx.Response, seconds_left: float) -> None:
+        secret = self._request.secret
+        self.status = response.status_code
+        self.headers = answered_headers(response.headers.multi_items(), secret)
+        self._errors.headers = response.headers
+        body = self._body = Body(response)
+        if not 200 <= response.status_code < 300:
+            await self._refuse(response, body)
+        form = BodyForm(
+            response.status_code,
+            response.headers,
+            dict(self._request.lines),
+            response.headers.get("content-type", ""),
+        )
+        self._answer = WatchedAnswer(self._call, form)
+        watched = AsyncBody(self._answer, lambda: None, _Blocks(body), seconds_left)
+        self._blocks = watched.__aiter__()
+
+    async def _refuse(self, response: httpx.Response, body: Body) -> None:
+        """Raise the failure that *response* reports."""
+        text, secret = await read_body(body.blocks), self._request.secret
+        if len(text) < BODY_LIMIT:
+            hidden = text.decode("utf-8", "replace") if secret.key else ""
+            self.refused = secret.redact(hidden).encode() if secret.key else text
+        failure = failure_of_response(
+            response.status_code, response.headers, text, provider=self._request.provider
+        )
+        raise self._errors.error(failure)
+
+
+class _Blocks:
+    """The blocks of a body, decompressed, as a watched body takes them."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._body.blocks.__aiter__()
+
+    async def aclose(self) -> None:
+        await self._body.abandon()
