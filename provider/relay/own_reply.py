@@ -73,6 +73,11 @@ class OwnReply:
         if self._body is not None and not self._body.is_released:
             await self._body.abandon()
 
+    @property
+    def has_output(self) -> bool:
+        """True once any output has arrived."""
+        return self._answer.has_output
+
     async def read(self) -> bytes | None:
         """Return the next block; None: the answer has ended, and is whole.
 

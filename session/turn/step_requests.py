@@ -51,7 +51,7 @@ class StepRequests:
     ) -> None:
         self._is_sheltered = not has_tasks
         self._client = client
-        self._conversation = conversation
+        self.conversation = conversation
         self._cures = cures
         self._last: RenderedRequest | None = None
 
@@ -60,7 +60,7 @@ class StepRequests:
         if self._last is None or self._last.route != route:
             self._last = None  # freed first, because it may be large
             cures = self._cures.get(route, ())
-            self._last = self._client.render(route, self._conversation, cures)
+            self._last = self._client.render(route, self.conversation, cures)
         return self._last
 
     def send(self, rendering: RenderedRequest) -> Reply:
@@ -74,7 +74,7 @@ class StepRequests:
     @property
     def longest_answer(self) -> int:
         """Tokens that an answer may take; 0: the provider decides."""
-        return self._conversation.settings.max_output_tokens or 0
+        return self.conversation.settings.max_output_tokens or 0
 
     def repair(self, failure: Failure) -> str | None:
         """Change the request as *failure* asks, and return the change; None: no byte changed."""
@@ -91,7 +91,7 @@ class StepRequests:
         route, refused = failure.route, self._last
         if route is None or refused is None or refused.route != route:
             return None
-        cure = Cure(Change.PLAIN_TEXT, str(len(self._conversation.messages)))
+        cure = Cure(Change.PLAIN_TEXT, str(len(self.conversation.messages)))
         is_too_large = failure.kind is FailureKind.REQUEST_TOO_LARGE
         return self._change(route, cure, refused, must_be_smaller=is_too_large)
 
@@ -106,7 +106,7 @@ class StepRequests:
         self, route: Route, cure: Cure, refused: RenderedRequest, *, must_be_smaller: bool = False
     ) -> str | None:
         cures = (*self._cures.get(route, ()), cure)
-        changed = self._client.render(route, self._conversation, cures)
+        changed = self._client.render(route, self.conversation, cures)
         if changed.content == refused.content:
             return None
         if must_be_smaller and len(changed.content) >= len(refused.content):

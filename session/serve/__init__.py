@@ -1,0 +1,1 @@
+"""The local address for agents that cannot import sidestep."""

@@ -1,0 +1,108 @@
+"""Who may use the local address, and with which keys."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ...provider.failure import Failure, FailureKind
+from ...provider.relay.own_request import credentials_in
+from ...provider.server.connection import HttpRequest
+
+_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+_BROWSER = frozenset({"cross-site", "same-site"})
+"""What a browser says of a request that another site made it send."""
+
+
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return f"sidestep-{secrets.token_urlsafe(24)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request.
+
+    Args:
+        may_use_our_keys: Our keys may be sent for it.
+        hidden: The credentials of the request that are never sent on, because they are our token.
+        has_key: It has a key of its own for the provider that it asks for.
+    """
+
+    may_use_our_keys: bool
+    hidden: tuple[str, ...] = ()
+    has_key: bool = False
+
+
+class Access:
+    """Decides who may use the address.
+
+    Args:
+        token: What a client sends in place of a key; None: clients send their own keys.
+        may_use_our_keys: Without a token, our keys may be used for whoever asks.
+        is_token_needed: Returns whether a request without the token is refused.
+    """
+
+    def __init__(
+        self,
+        token: str | None,
+        *,
+        may_use_our_keys: bool,
+        is_token_needed: Callable[[], bool],
+    ) -> None:
+        self._token = token
+        self._may_use_our_keys = may_use_our_keys
+        self._is_token_needed = is_token_needed
+        self._hosts: frozenset[str] = frozenset()
+
+    def listen_at(self, port: int) -> None:
+        """Take requests whose ``host`` is this machine at *port*."""
+        self._hosts = frozenset(f"{host}:{port}" for host in _HOSTS)
+
+    def why_refused(self, head: HttpRequest) -> Failure | None:
+        """Return why a request with *head* is refused; None: it is served.
+
+        A browser sends `Host` and `Origin` by itself, and no page can change them. So a page that
+        some site serves, also under a name that leads to this machine, cannot use the address.
+        """
+        headers = head.headers
+        if headers.get("host", "").lower() not in self._hosts:
+            return _refused(403, "the `host` is another one: use the address as it was printed")
+        if "origin" in headers or headers.get("sec-fetch-site") in _BROWSER:
+            return _refused(403, "pages in a browser cannot use this address")
+        if not head.target.startswith("/") or head.target.startswith("//"):
+            return _refused(400, "this address is no proxy: send a path, not a whole URL")
+        if self._token is not None and self._is_token_needed() and not self._tokens_in(head):
+            return _refused(
+                401,
+                "this address wants the token that `sidestep serve` printed, in place of the key",
+                FailureKind.AUTH,
+            )
+        return None
+
+    def caller(self, request: HttpRequest) -> Caller:
+        """Return who sent *request*, which is not refused."""
+        tokens = self._tokens_in(request)
+        keys = [key for key in _credentials(request) if key and key not in tokens]
+        may = bool(tokens) if self._token is not None else self._may_use_our_keys
+        return Caller(may, tuple(tokens), bool(keys))
+
+    def _tokens_in(self, request: HttpRequest) -> list[str]:
+        token = self._token
+        if token is None:
+            return []
+        return [key for key in _credentials(request) if _are_equal(key, token)]
+
+
+def _credentials(request: HttpRequest) -> Iterable[str]:
+    return credentials_in(request.headers, request.target.partition("?")[2])
+
+
+def _are_equal(first: str, second: str) -> bool:
+    return hmac.compare_digest(first.encode("utf-8", "replace"), second.encode("utf-8", "replace"))
+
+
+def _refused(status: int, message: str, kind: FailureKind = FailureKind.BAD_REQUEST) -> Failure:
+    return Failure(kind=kind, message=message, status=status, should_retry=False)

@@ -1,0 +1,228 @@
+"""What a request to the local address asks for."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from ...provider.client.decompression import decompressor_of
+from ...provider.error import ProviderError
+from ...provider.failure import Failure, FailureKind
+from ...provider.json_value import read_json, write_body
+from ...provider.relay.own_request import (
+    OwnRequest,
+    address_of,
+    kept_headers,
+    model_path,
+    query_without,
+)
+from ...provider.route import Route
+from ...provider.secret import Secret
+from ...provider.server.call_path import CallPath
+
+if TYPE_CHECKING:
+    from ...provider.catalog.provider import Provider
+    from ...provider.server.connection import HttpRequest
+    from ...provider.wire_name import Wire
+    from ..step.middleware import Sidestep
+    from .access import Caller
+
+MAX_BODY = 64 * 1024 * 1024
+"""Bytes of a request's body, also once it is decompressed."""
+
+_BARE = re.compile(
+    r"(?:/v1)?/messages(?:/count_tokens)?|(?:/v1)?/chat/completions"
+    r"|(?:/v1)?/responses(?:/input_tokens)?|/v1(?:beta|alpha)?/models/[^/].*:\w+"
+)
+"""Paths without a provider."""
+_OWN: Mapping[Wire, str] = {
+    "anthropic": "anthropic",
+    "openai-chat": "openai-chat",
+    "openai-responses": "openai",
+    "gemini": "gemini",
+}
+"""The provider that a bare path means, if the model names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a path leads.
+
+    Args:
+        provider: The provider that it names; None: it names none.
+        rest: The path after the provider's name.
+        call: The model call that it is; None: it is something else.
+    """
+
+    provider: str | None
+    rest: str
+    call: CallPath | None
+
+
+def place_of(path: str, providers: Mapping[str, Provider]) -> Place | None:
+    """Return where *path* leads; None: nowhere."""
+    first, _, rest = path[1:].partition("/")
+    name = unquote(first)
+    if name in providers:
+        return Place(name, f"/{rest}", CallPath.at(path))
+    if _BARE.fullmatch(path) is None:
+        return None
+    full = path if path.startswith("/v1") else f"/v1{path}"
+    return Place(None, full, CallPath.at(f"/-{full}"))
+
+
+def wire_of(path: str, headers: Mapping[str, str], place: Place | None) -> Wire:
+    """Return the wire in which a client reads an error."""
+    if place is not None and place.call is not None:
+        return place.call.wire
+    if "anthropic-version" in headers:
+        return "anthropic"
+    return "gemini" if "x-goog-api-key" in headers or "/v1beta/" in path else "openai-chat"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request for a model's answer, or for a count of tokens.
+
+    Args:
+        name: The route, or the name of a chain, that a step asks for.
+        requested: The route that is asked first.
+        model: The model as the client wrote it.
+        content: The body, decompressed.
+    """
+
+    place: Place
+    call: CallPath
+    name: str
+    requested: Route
+    model: str
+    content: bytes
+    body: Mapping[str, Any]
+    is_stream: bool
+    http: HttpRequest
+
+    @classmethod
+    def of(
+        cls,
+        http: HttpRequest,
+        place: Place,
+        call: CallPath,
+        *,
+        middleware: Sidestep,
+        providers: Mapping[str, Provider],
+    ) -> Asked:
+        """Return what *http* asks for.
+
+        Raises:
+            ProviderError: It cannot be read, or names no route.
+        """
+        content = _decompressed(http)
+        body = _object(content)
+        model = call.model if call.model is not None else body.get("model")
+        if not isinstance(model, str) or not model:
+            raise bad_request("model is missing: write a string")
+        name = _name(place, call, model, middleware, providers)
+        try:
+            requested = middleware.requested(name)
+        except ValueError as error:
+            raise bad_request(str(error)) from None
+        is_stream = body.get("stream") is True if call.is_stream is None else call.is_stream
+        return cls(
+            place=place, call=call, name=name, requested=requested, model=model, content=content,
+            body=body, is_stream=is_stream, http=http,
+        )  # fmt: skip
+
+    def own_request(self, provider: Provider, caller: Caller, secret: Secret) -> OwnRequest | None:
+        """Return the client's own bytes as a request to *provider*, the one of `requested`.
+
+        None: the provider speaks another wire than the client, which has not named the provider in
+        its path.
+
+        Args:
+            secret: Our key, if it takes the place of the client's.
+        """
+        if self.place.provider is None and provider.wire != self.call.wire:
+            return None
+        content, path = self.content, self.place.rest
+        if self.model != self.requested.model:
+            if self.call.model is None:
+                content = _with_model(self, self.requested.model)
+            else:
+                method = path.rpartition(":")[2]
+                path = f"/v1beta{model_path(self.requested.model, method)}"
+        query = query_without(self.http.target.partition("?")[2], caller.hidden)
+        return OwnRequest(
+            provider=replace(provider, wire=self.call.wire),
+            method="POST",
+            url=address_of(provider, path, query),
+            headers=kept_headers(self.http.lines, without=caller.hidden),
+            content=content,
+            secret=secret,
+            asks_stream=self.is_stream,
+        )
+
+
+def bad_request(message: str, status: int = 400) -> ProviderError:
+    """Return the error for a request that nobody can answer as it is."""
+    return ProviderError(
+        Failure(kind=FailureKind.BAD_REQUEST, message=message, status=status, should_retry=False)
+    )
+
+
+def _name(
+    place: Place,
+    call: CallPath,
+    model: str,
+    middleware: Sidestep,
+    providers: Mapping[str, Provider],
+) -> str:
+    if place.provider is not None:
+        return f"{place.provider}/{model}"
+    plan = middleware.plan
+    if plan is not None and model in plan.chains:
+        return model
+    provider, slash, _ = model.partition("/")
+    return model if slash and provider in providers else f"{_OWN[call.wire]}/{model}"
+
+
+def _decompressed(http: HttpRequest) -> bytes:
+    assert http.body is not None  # noqa: S101 - it was refused before
+    coding = http.headers.get("content-encoding", "")
+    decompress = decompressor_of(coding) if coding else None
+    if decompress is None:
+        return http.body
+    found = bytearray()
+    try:
+        for piece in decompress(http.body):
+            found += piece
+            if len(found) > MAX_BODY:
+                break
+    except Exception:  # noqa: BLE001 - zlib's and httpx's own
+        raise bad_request(f"the body is not compressed as {coding!r}", 415) from None
+    if len(found) > MAX_BODY:
+        raise bad_request("the body is too large once it is decompressed", 413)
+    return bytes(found)
+
+
+def _object(content: bytes) -> Mapping[str, Any]:
+    try:
+        body = read_json(content)
+    except ValueError:
+        raise bad_request("the body is not JSON: send an object") from None
+    if not isinstance(body, dict):
+        raise bad_request("the body is not a JSON object")
+    return body
+
+
+def _with_model(asked: Asked, model: str) -> bytes:
+    """Return the body with *model* in place of the client's name, and nothing else changed."""
+    written = re.escape(json.dumps(asked.model, ensure_ascii=False).encode())
+    pattern = re.compile(rb'("model"\s*:\s*)' + written)
+    if len(pattern.findall(asked.content)) != 1:
+        return write_body({**asked.body, "model": model})
+    name = json.dumps(model, ensure_ascii=False).encode()
+    return pattern.sub(lambda found: found[1] + name, asked.content)

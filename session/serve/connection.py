@@ -1,0 +1,183 @@
+"""One client's connection to the local address, and where each of its requests goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+import h11
+
+from ...provider.error import ProviderError
+from ...provider.failure import Failure, FailureKind
+from ...provider.json_value import write_json
+from ...provider.log import logger
+from ...provider.server.call_path import path_of
+from ...provider.server.connection import HttpConnection
+from ...provider.wire.registry import writer_of
+from .asked import MAX_BODY, Asked, place_of, wire_of
+from .models import listed_at
+from .other_request import count_tokens, pass_on
+from .outlet import Outlet
+from .served_step import EVENTS, ServedStep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...provider.client.client import Client
+    from ...provider.server.connection import HttpRequest
+    from ...provider.server.tcp_socket import Socket
+    from ...provider.wire_name import Wire
+    from ..step.middleware import Sidestep
+    from .access import Access
+    from .asked import Place
+    from .memory import AnswerMemory
+    from .served_step import Hold
+
+PATIENCE = 300.0
+"""Seconds in which a request must have come."""
+_JSON = (("content-type", "application/json"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What all connections to one address share.
+
+    Args:
+        status_after: Seconds after which the status line of a stream goes out.
+        ping_every: Seconds between two pings.
+        pages: Returns the page of ours at a path, and its content type; None: there is none.
+    """
+
+    middleware: Sidestep
+    client: Client
+    access: Access
+    memory: AnswerMemory
+    hold: Hold
+    status_after: float
+    ping_every: float
+    pages: Callable[[str], tuple[str, bytes] | None]
+
+
+class ServeConnection(HttpConnection):
+    """One client's connection."""
+
+    def __init__(self, sock: Socket, shared: Shared) -> None:
+        super().__init__(sock, max_body=MAX_BODY, patience=PATIENCE)
+        self._shared = shared
+
+    def takes(self, head: HttpRequest) -> bool:
+        """True if a request with *head* is not refused."""
+        return self._shared.access.why_refused(head) is None
+
+    async def answer(self, request: HttpRequest) -> bool:
+        """Answer *request*; return True if the client left before the end of the answer."""
+        return await self.while_connected(partial(self._answer_or_report, request))
+
+    async def reject(self, why: str) -> None:
+        """Answer what is not valid HTTP."""
+        failure = Failure(
+            kind=FailureKind.BAD_REQUEST, status=400, message=f"this is not valid HTTP: {why}"
+        )
+        await self._refuse(failure, "openai-chat")
+
+    async def _answer_or_report(self, request: HttpRequest) -> None:
+        """Answer *request*; a mistake of ours is logged, and the client gets a 500."""
+        try:
+            await self._answer(request)
+        except OSError:
+            raise  # the client has left
+        except Exception:
+            logger.exception("a request to the local address failed")
+            if self.http.our_state is not h11.SEND_RESPONSE:
+                raise
+            message = "sidestep could not answer this request; its log says why"
+            failure = Failure(kind=FailureKind.UNKNOWN, status=500, message=message)
+            await self._refuse(failure, "openai-chat")
+
+    async def _answer(self, request: HttpRequest) -> None:
+        shared, path = self._shared, path_of(request.target)
+        place = place_of(path, shared.client.providers)
+        wire = wire_of(path, request.headers, place)
+        refused = shared.access.why_refused(request)
+        if refused is None and request.body is None:
+            refused = _not_served(413, f"the body has more than {MAX_BODY} bytes")
+        if refused is None:
+            refused = await self._serve_at(path, place, request)
+        if refused is not None:
+            await self._refuse(refused, wire)
+
+    async def _serve_at(
+        self, path: str, place: Place | None, request: HttpRequest
+    ) -> Failure | None:
+        """Answer *request*; return why it is refused, if it is."""
+        if "upgrade" in request.headers:
+            return _not_served(426, f"{path!r} is served over plain HTTP only")
+        if request.method == "GET" and (page := self._page(path, request)) is not None:
+            kind, body = page
+            await self._outlet().whole(200, (("content-type", kind),), body)
+            return None
+        if place is None:
+            return _not_served(404, f"nothing is served at {path!r}")
+        if place.call is None:
+            return await pass_on(self, self._shared, place, request)
+        if request.method != "POST":
+            return _not_served(405, f"{path!r} takes POST, got {request.method!r}")
+        try:
+            asked = Asked.of(
+                request, place, place.call,
+                middleware=self._shared.middleware, providers=self._shared.client.providers,
+            )  # fmt: skip
+        except ProviderError as error:
+            return error.failure
+        return await self._serve(asked, request)
+
+    async def _serve(self, asked: Asked, request: HttpRequest) -> Failure | None:
+        shared = self._shared
+        caller = shared.access.caller(request)
+        if asked.call.is_count:
+            return await count_tokens(self._outlet(), shared, asked, caller)
+        outlet = self._outlet(asked)
+        step = ServedStep(
+            asked,
+            caller,
+            outlet,
+            middleware=shared.middleware,
+            client=shared.client,
+            memory=shared.memory,
+            hold=shared.hold,
+        )
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(outlet.keep_alive)
+            await step.run()
+            outlet.rest()
+        return None
+
+    def _page(self, path: str, request: HttpRequest) -> tuple[str, bytes] | None:
+        """Return a page of ours, or a list of models, at *path*; None: neither is there."""
+        found = self._shared.pages(path)
+        if found is not None:
+            return found
+        models = listed_at(path, request.headers, self._shared.middleware)
+        return None if models is None else ("application/json", write_json(models))
+
+    def _outlet(self, asked: Asked | None = None) -> Outlet:
+        stream = None
+        if asked is not None and asked.is_stream:
+            is_array = asked.call.wire == "gemini" and "alt=sse" not in asked.http.target
+            ping = writer_of(asked.call.wire)(model=asked.model).ping()
+            stream = (_JSON if is_array else EVENTS), ping
+        shared = self._shared
+        return Outlet(self, stream, first=shared.status_after, every=shared.ping_every)
+
+    async def _refuse(self, failure: Failure, wire: Wire) -> None:
+        refusal = writer_of(wire).refusal(failure)
+        headers = tuple(refusal.headers.items())
+        if failure.status == 426:
+            headers += (("upgrade", "HTTP/1.1"),)
+        await self._outlet().whole(refusal.status, headers, refusal.body)
+
+
+def _not_served(status: int, message: str) -> Failure:
+    return Failure(kind=FailureKind.BAD_REQUEST, status=status, message=message, should_retry=False)

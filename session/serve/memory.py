@@ -1,0 +1,214 @@
+"""The parts of siblings' answers, because a client cannot hold the proofs of another wire.
+
+Only what a model wrote is kept: no prompt, and no output of a tool.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Protocol
+
+from ...provider.conversation import Message, Reasoning, Text, ToolCall
+from ...provider.conversation_json import message_to_json, read_message
+from ...provider.json_value import read_json, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ...provider.conversation import Conversation, Part
+    from ...provider.route import Route
+
+MOST_KEYS = 4_096
+MOST_BYTES = 64 * 1024 * 1024
+LARGEST = 4 * 1024 * 1024
+"""Bytes of one answer; a larger one is not kept."""
+
+
+class MemoryFile(Protocol):
+    """A file that keeps what is remembered for the next process."""
+
+    def load(self) -> Iterable[tuple[str, bytes]]:
+        """Return all that is kept, the oldest first."""
+
+    def keep(self, rows: Iterable[tuple[str, bytes]], dropped: Iterable[str]) -> None:
+        """Keep *rows*, and forget the keys in *dropped*."""
+
+
+class AnswerMemory:
+    """Remembers answers by the ids of their calls, or by their text where they call nothing.
+
+    Args:
+        file: Keeps them for the next process; None: nothing does.
+    """
+
+    def __init__(self, file: MemoryFile | None = None) -> None:
+        self._file = file
+        self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._size = 0
+        if file is not None:
+            for key, body in file.load():
+                self._put(key, body)
+            self._shrink()
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is remembered."""
+        return not self._kept
+
+    def keep(self, route: Route, asked: Conversation, parts: Sequence[Part]) -> None:
+        """Remember the *parts* that *route* answered to the conversation *asked*."""
+        answer = Message("assistant", [*parts], route=route)
+        body = write_json(message_to_json(answer))
+        keys = list(_keys(parts, _question(asked.messages)))
+        if not keys or len(body) > LARGEST:
+            return
+        for key in keys:
+            self._put(key, body)
+        dropped = self._shrink()
+        if self._file is not None:
+            self._file.keep([(key, body) for key in keys], dropped)
+
+    def restore(self, conversation: Conversation) -> list[Route]:
+        """Put remembered answers in the place of the client's copies.
+
+        Returns:
+            The routes of those in the turn that still runs.
+        """
+        restored: list[Message] = []
+        running: list[Route] = []
+        for run in _runs(conversation.messages):
+            if run[0].role != "assistant":
+                restored += run
+                if any(isinstance(part, Text) for part in run[0].parts):
+                    running.clear()
+                continue
+            for message in self._restored(run, restored):
+                restored.append(message)
+                if message.route is not None:
+                    running.append(message.route)
+        conversation.messages = restored
+        return running
+
+    def _restored(self, run: list[Message], before: list[Message]) -> list[Message]:
+        """Return the messages in place of *run*, which stand between two of the user."""
+        joined = Message("assistant", [part for message in run for part in message.parts])
+        whole = self._find(joined, _question(before))
+        if whole is not None:
+            return [whole]
+        found = (self._find(message, _question(before)) or message for message in run)
+        return list(found) if len(run) > 1 else run
+
+    def _find(self, copy: Message, question: str) -> Message | None:
+        """Return the remembered answer of which *copy* is the client's, with its results."""
+        for key in _keys(copy.parts, question):
+            body = self._kept.get(key)
+            if body is None:
+                continue
+            self._kept.move_to_end(key)
+            answer = read_message(read_json(body))
+            if _outline(answer.parts) == _outline(copy.parts):
+                return replace(answer, parts=_with_results(answer.parts, copy.parts))
+        return None
+
+    def _put(self, key: str, body: bytes) -> None:
+        self._size += len(body) - len(self._kept.pop(key, b""))
+        self._kept[key] = body
+
+    def _shrink(self) -> list[str]:
+        """Forget the oldest answers beyond the bounds, and return their keys."""
+        dropped = []
+        while len(self._kept) > MOST_KEYS or self._size > MOST_BYTES:
+            key, body = self._kept.popitem(last=False)
+            self._size -= len(body)
+            dropped.append(key)
+        return dropped
+
+
+def _runs(messages: Iterable[Message]) -> Iterator[list[Message]]:
+    """Yield the messages, those of the model that follow each other together.
+
+    Some clients write one answer as several messages.
+    """
+    run: list[Message] = []
+    for message in messages:
+        if message.role == "assistant" and not _has_results(run):
+            run.append(message)
+            continue
+        if run:
+            yield run
+        run = [message] if message.role == "assistant" else []
+        if message.role != "assistant":
+            yield [message]
+    if run:
+        yield run
+
+
+def _has_results(run: Sequence[Message]) -> bool:
+    """True if a result follows the messages, so that the next message is another answer."""
+    return any(call.output is not None for message in run for call in _calls(message.parts))
+
+
+def _keys(parts: Sequence[Part], question: str) -> Iterator[str]:
+    calls = _calls(parts)
+    for call in calls:
+        yield f"call {call.id}"
+    text = _text(parts)
+    if not calls and text:
+        yield f"text {sha256(f'{question} {text}'.encode('utf-8', 'replace')).hexdigest()}"
+
+
+def _question(messages: Sequence[Message]) -> str:
+    """Return a hash of the last text of the user, because many answers have the same short text."""
+    for message in reversed(messages):
+        if message.role == "user" and (text := _text(message.parts)):
+            return sha256(text.encode("utf-8", "replace")).hexdigest()
+    return ""
+
+
+def _outline(parts: Sequence[Part]) -> tuple[str, list[tuple[str, str, object]]]:
+    """Return what must be the same in an answer and in the client's copy of it."""
+    return _text(parts), [(call.id, call.name, call.input) for call in _calls(parts)]
+
+
+def _calls(parts: Sequence[Part]) -> list[ToolCall]:
+    return [part for part in parts if isinstance(part, ToolCall)]
+
+
+def _text(parts: Sequence[Part]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Text)).strip()
+
+
+def _with_results(parts: Sequence[Part], copy: Sequence[Part]) -> list[Part]:
+    """Return *parts* with the results of the calls, which only the client knows."""
+    results = {call.id: call for call in _calls(copy)}
+    return [
+        replace(
+            part,
+            state=results[part.id].state,
+            output=results[part.id].output,
+            is_error=results[part.id].is_error,
+        )
+        if isinstance(part, ToolCall)
+        else part
+        for part in parts
+    ]
+
+
+def shown_to(wire: str, parts: Sequence[Part]) -> list[Part]:
+    """Return the *parts* of a sibling's answer that a client in *wire* is sent.
+
+    A client sends back what it gets, and the route that it asks for refuses reasoning that it did
+    not issue. Only in Chat Completions is reasoning plain text.
+    """
+    shown: list[Part] = []
+    for part in parts:
+        if isinstance(part, Reasoning):
+            if wire == "openai-chat" and part.text:
+                shown.append(Reasoning(part.text))
+        elif isinstance(part, Text | ToolCall):
+            shown.append(replace(part, signature=None, item_id=None))
+        else:
+            shown.append(part)
+    return shown

@@ -1,0 +1,194 @@
+"""Requests that ask for no answer: counts of tokens, and whatever else a provider offers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import anyio
+import h11
+
+from ...provider.classify.exception import classify_exception
+from ...provider.client.error_response import read_body
+from ...provider.client.response_body import Body
+from ...provider.error import ProviderError
+from ...provider.failure import Failure, FailureKind
+from ...provider.json_value import write_json
+from ...provider.relay.own_request import (
+    OwnRequest,
+    address_of,
+    answered_headers,
+    kept_headers,
+    query_without,
+)
+from ...provider.relay.raw_response import send
+from ...provider.secret import Secret
+from ...provider.wire.read_request import RequestError
+from ...provider.wire.registry import reader_of
+from ..plan.needs import Needs
+from .outlet import Outlet
+
+if TYPE_CHECKING:
+    import httpx
+
+    from ...provider.catalog.provider import Provider
+    from ...provider.server.connection import HttpConnection, HttpRequest
+    from .access import Caller
+    from .asked import Asked, Place
+    from .connection import Shared
+
+_COUNT_SECONDS = 5.0
+_SILENCE = 600.0
+"""Seconds in which the response to an unknown request must begin."""
+_STRANGE = re.compile(r"(?:^|/)\.{1,2}(?:/|$)|[\x00-\x20\x7f\\]|^//")
+"""What no path of an API has once it is unquoted, and what could lead to another place."""
+_MOST = 1024 * 1024
+"""Bytes of a count's response."""
+
+
+async def pass_on(
+    connection: HttpConnection, shared: Shared, place: Place, request: HttpRequest
+) -> Failure | None:
+    """Pass *request* on as it is, and its response; return why it cannot be, if so."""
+    assert place.provider is not None  # noqa: S101 - a bare path is always a model call
+    provider = shared.client.providers[place.provider]
+    if _STRANGE.search(unquote(place.rest)):
+        return _bad_gateway(f"the path {place.rest!r} is not passed on", 400)
+    caller = shared.access.caller(request)
+    own = OwnRequest(
+        provider=provider,
+        method=request.method,
+        url=address_of(provider, place.rest, _query(request, caller)),
+        headers=kept_headers(request.lines, without=caller.hidden),
+        content=request.body or b"",
+        secret=_secret(shared, provider, caller),
+    )
+    try:
+        response = await _response(shared, own)
+    except ProviderError as error:
+        return error.failure
+    body = Body(response)
+    try:
+        await _copy(connection, response, body, own, is_head=request.method == "HEAD")
+    finally:
+        if not body.is_released:
+            await body.abandon()
+    return None
+
+
+async def count_tokens(
+    outlet: Outlet, shared: Shared, asked: Asked, caller: Caller
+) -> Failure | None:
+    """Answer with the provider's own count, or with an estimate if it does not count."""
+    provider = shared.client.providers.get(asked.requested.provider)
+    own = None
+    if provider is not None:
+        own = asked.own_request(provider, caller, _secret(shared, provider, caller))
+    answered = None if own is None else await _own_count(shared, own)
+    if answered is not None:
+        status, headers, body = answered
+        await outlet.whole(status, headers, body)
+        return None
+    try:
+        read = reader_of(asked.call.wire).read(asked.body, path=asked.place.rest)
+    except RequestError as error:
+        return _bad_gateway(str(error), 400)
+    tokens = Needs.of(read.conversation).tokens or 0
+    tokens -= read.conversation.settings.max_output_tokens or 0
+    body = write_json(_count(asked, tokens))
+    await outlet.whole(200, (("content-type", "application/json"),), body)
+    return None
+
+
+async def _own_count(
+    shared: Shared, own: OwnRequest
+) -> tuple[int, tuple[tuple[str, str], ...], bytes] | None:
+    """Return the provider's response; None: it has none, or is not able to count now."""
+    with anyio.move_on_after(_COUNT_SECONDS):
+        try:
+            response = await _response(shared, own)
+        except ProviderError:
+            return None
+        body, content = Body(response), bytearray()
+        try:
+            async for block in body.blocks:
+                content += block
+                if len(content) > _MOST:
+                    return None
+            await body.release()
+        finally:
+            if not body.is_released:
+                await body.abandon()
+        status = response.status_code
+        if status == 404 or status == 429 or status >= 500:
+            return None
+        headers = answered_headers(response.headers.multi_items(), own.secret)
+        text = own.secret.redact(content.decode("utf-8", "replace")).encode()
+        return status, headers, text if own.secret.key else bytes(content)
+    return None
+
+
+def _count(asked: Asked, tokens: int) -> dict[str, object]:
+    if asked.call.wire == "gemini":
+        return {"totalTokens": tokens}
+    is_openai = asked.call.wire == "openai-responses"
+    return {"input_tokens": tokens} | ({"object": "response.input_tokens"} if is_openai else {})
+
+
+async def _response(shared: Shared, own: OwnRequest) -> httpx.Response:
+    """Return the response to *own*, whatever its status.
+
+    Raises:
+        ProviderError: There is none.
+    """
+    with anyio.move_on_after(_SILENCE):
+        try:
+            return await send(shared.client.http(), own)
+        except Exception as error:
+            failure = classify_exception(error)
+            if failure.kind is FailureKind.UNKNOWN:
+                raise
+            message = own.secret.redact(failure.message)
+            raise ProviderError(_bad_gateway(message, 502, failure.kind)) from None
+    raise ProviderError(_bad_gateway("the provider did not answer", 504, FailureKind.TIMEOUT))
+
+
+async def _copy(
+    connection: HttpConnection,
+    response: httpx.Response,
+    body: Body,
+    own: OwnRequest,
+    *,
+    is_head: bool,
+) -> None:
+    headers = answered_headers(response.headers.multi_items(), own.secret)
+    has_body = not is_head and response.status_code not in {204, 304}
+    if has_body and response.status_code >= 400 and own.secret.key:
+        text = (await read_body(body.blocks)).decode("utf-8", "replace")
+        await Outlet.plain(connection).whole(
+            response.status_code, headers, own.secret.redact(text).encode()
+        )
+        return
+    head = connection.begin(response.status_code, headers, length=None if has_body else 0)
+    await connection.sock.send(head)
+    if has_body:
+        async for block in body.blocks:
+            await connection.send_event(h11.Data(data=block))
+        await body.release()
+    await connection.send_event(h11.EndOfMessage())
+
+
+def _query(request: HttpRequest, caller: Caller) -> str:
+    return query_without(request.target.partition("?")[2], caller.hidden)
+
+
+def _secret(shared: Shared, provider: Provider, caller: Caller) -> Secret:
+    """Return the key of ours to send; without one, the client's own stays."""
+    if caller.may_use_our_keys and not caller.has_key:
+        return shared.client.secret(provider)
+    return Secret(None)
+
+
+def _bad_gateway(message: str, status: int, kind: FailureKind = FailureKind.BAD_REQUEST) -> Failure:
+    return Failure(kind=kind, message=message, status=status)

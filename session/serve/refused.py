@@ -1,0 +1,69 @@
+"""What a client is told of a step that failed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ...provider.error import ProviderError, SidestepError
+from ...provider.failure import Failure, FailureKind
+from ...provider.log import logger
+from ...provider.secret import redact_shapes
+from ..error import ContextOverflow, StepFailed
+
+if TYPE_CHECKING:
+    from ...provider.route import Route
+    from ..step.middleware import Sidestep
+    from ..step.step import Step
+
+_CURED_BY_WAITING = frozenset(
+    {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.SERVER_ERROR, FailureKind.QUOTA}
+    | {FailureKind.TIMEOUT, FailureKind.NETWORK, FailureKind.TRUNCATED}
+    | {FailureKind.EMPTY_RESPONSE}
+)
+
+
+def failure_to_send(
+    error: Exception, step: Step | None, requested: Route, middleware: Sidestep
+) -> Failure:
+    """Return the last provider's failure, with what happened as its message.
+
+    Its ``retry_after`` is the seconds until a route of the step is due back.
+    """
+    failure = _last_failure(error)
+    failure = replace(failure, message=_story(error), cause=None)
+    if failure.kind in _CURED_BY_WAITING:
+        failure.retry_after = _due_back(step, requested, middleware) or failure.retry_after
+    return failure
+
+
+def _last_failure(error: Exception) -> Failure:
+    if isinstance(error, ContextOverflow):
+        status = None if error.failure is None else error.failure.status
+        return Failure(kind=FailureKind.CONTEXT_OVERFLOW, message="", status=status)
+    if isinstance(error, ProviderError):
+        return error.failure
+    if isinstance(error, StepFailed):
+        return error.failure or Failure(kind=FailureKind.OVERLOADED, message="", status=503)
+    if not isinstance(error, SidestepError):
+        logger.error("a request to the local address failed", exc_info=error)
+    return Failure(kind=FailureKind.UNKNOWN, message="", status=500)
+
+
+def _story(error: Exception) -> str:
+    """Return what happened, in one line; of an error that is not ours only its class."""
+    if not isinstance(error, SidestepError):
+        return f"sidestep could not answer this request ({type(error).__name__})"
+    notes = getattr(error, "__notes__", ())
+    told = notes[-1] if notes else str(error)
+    return redact_shapes(told if told.startswith("sidestep: ") else f"sidestep: {told}")
+
+
+def _due_back(step: Step | None, requested: Route, middleware: Sidestep) -> float | None:
+    """Return the seconds until one of the step's routes is healthy; None: nothing says when."""
+    attempts = () if step is None else step.attempts
+    routes = {requested, *(attempt.route for attempt in attempts)}
+    if step is not None:
+        routes |= set(step.skipped)
+    waits = [middleware.degraded.seconds_left(route) for route in routes]
+    return min((seconds for seconds in waits if seconds > 0), default=None)

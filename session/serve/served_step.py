@@ -1,0 +1,266 @@
+"""One request of a client as a step: its own bytes to the route it asked for, or a conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ...provider.delta import ReasoningDelta
+from ...provider.failure import FailureKind
+from ...provider.relay.own_reply import OwnReply
+from ...provider.secret import Secret
+from ...provider.wire.answer import Answer
+from ...provider.wire.read_request import ReadRequest, RequestError
+from ...provider.wire.registry import reader_of, writer_of
+from ..plan.needs import Needs
+from ..turn.step_requests import StepRequests
+from .memory import AnswerMemory, shown_to
+from .refused import failure_to_send
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ...provider.client.client import Client
+    from ...provider.conversation import Conversation
+    from ...provider.failure import Failure
+    from ...provider.relay.own_request import OwnRequest
+    from ...provider.route import Route
+    from ...provider.wire.protocol import Writer
+    from ..step.attempt import Attempt
+    from ..step.middleware import Sidestep
+    from ..step.step import Step
+    from .access import Caller
+    from .asked import Asked
+    from .outlet import Outlet
+
+Hold = Literal["whole", "first"]
+"""Until when an answer is held back: until it is whole, or until its first output."""
+
+ROUTE_HEADER = "x-sidestep-route"
+"""The header of a response that names the route that answered."""
+EVENTS = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
+_JSON = (("content-type", "application/json"),)
+_CLIENTS_OWN = frozenset(
+    {FailureKind.BAD_REQUEST, FailureKind.AUTH, FailureKind.NOT_FOUND, FailureKind.REFUSAL}
+    | {FailureKind.CONTEXT_OVERFLOW, FailureKind.CONTENT_FILTER, FailureKind.HISTORY_REJECTED}
+    | {FailureKind.REQUEST_TOO_LARGE}
+)
+"""Failures whose words only the client understands, so that it gets them as they came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A whole answer that has not been sent yet."""
+
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+class ServedStep:
+    """Answers one request of a client, and never raises because of a provider."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        caller: Caller,
+        outlet: Outlet,
+        *,
+        middleware: Sidestep,
+        client: Client,
+        memory: AnswerMemory,
+        hold: Hold,
+    ) -> None:
+        self._asked = asked
+        self._caller = caller
+        self._outlet = outlet
+        self._middleware = middleware
+        self._client = client
+        self._memory = memory
+        self._is_live = hold == "first" and asked.is_stream
+        self._wire = asked.call.wire
+        self._own: OwnRequest | None = None
+        self._read: ReadRequest | None = None
+        self._why_unread: str | None = None
+        self._requests: StepRequests | None = None
+        self._writer: Writer | None = None
+        self._held: Held | None = None
+        self._running: list[Route] = []
+        self._refused: OwnReply | None = None
+
+    async def run(self) -> None:
+        """Take the step, and send its answer or its failure."""
+        step = None
+        try:
+            self._own = self._own_request()
+            step = self._middleware.step(
+                self._asked.name,
+                needs=self._needs(),
+                serves=self._serves,
+                repair=self._repair,
+            )
+            async for attempt in step:
+                async with attempt:
+                    await self._attempt(attempt)
+        except Exception as error:  # noqa: BLE001 - the client is told
+            await self._refuse(error, step)
+            return
+        if self._held is not None:
+            await self._outlet.whole(200, self._held.headers, self._held.body)
+        else:
+            await self._outlet.end()
+
+    def _own_request(self) -> OwnRequest | None:
+        """Return the client's own bytes for the route that it asked for, with the key to send.
+
+        None: that route speaks another wire, or another route has answered in the turn that still
+        runs. Then the history needs what only `render` makes of it: no reasoning of another, and
+        what the route demands in its place.
+        """
+        provider = self._client.providers.get(self._asked.requested.provider)
+        if provider is None:
+            return None
+        is_ours = self._caller.may_use_our_keys and not self._caller.has_key
+        secret = self._client.secret(provider) if is_ours else Secret(None)
+        if not self._memory.is_empty and (is_ours or not provider.api_key_env):
+            self._conversation()
+            if any(route != self._asked.requested for route in self._running):
+                return None
+        return self._asked.own_request(provider, self._caller, secret)
+
+    def _needs(self) -> Needs | None:
+        """Return what the step needs of a route, if the configuration depends on it."""
+        plan = self._middleware.plan
+        if plan is None or not plan.depends_on_needs:
+            return None
+        conversation = self._conversation()
+        return None if conversation is None else Needs.of(conversation)
+
+    def _serves(self, route: Route) -> bool | str:
+        if route == self._asked.requested and self._own is not None:
+            return self._why_keyless(route) or True
+        if self._conversation() is None:
+            return f"cannot be asked for this: {self._why_unread}"
+        return self._why_keyless(route) or True
+
+    def _why_keyless(self, route: Route) -> str | None:
+        """Return why *route* cannot be called with the keys that may be used; None: it can."""
+        provider = self._client.providers.get(route.provider)
+        is_own = self._own is not None and route == self._asked.requested
+        if provider is None or not provider.api_key_env or (is_own and self._caller.has_key):
+            return None if provider is not None else self._client.why_unserved(route)
+        if self._caller.may_use_our_keys:
+            return self._client.why_unserved(route)
+        return None if is_own else "needs a key of ours, which this client may not use"
+
+    def _conversation(self) -> Conversation | None:
+        """Return the conversation that the body holds; None: only its own provider can read it."""
+        if self._read is None and self._why_unread is None:
+            try:
+                self._read = reader_of(self._wire).read(
+                    self._asked.body, path=self._asked.place.rest
+                )
+            except RequestError as error:
+                self._why_unread = str(error)
+                return None
+            if not self._read.can_move:
+                self._why_unread = ", ".join(self._read.unreadable)
+            else:
+                self._running = self._memory.restore(self._read.conversation)
+        return (
+            None if self._why_unread is not None or self._read is None else self._read.conversation
+        )
+
+    def _repair(self, failure: Failure) -> str | None:
+        return None if self._requests is None else self._requests.repair(failure)
+
+    async def _attempt(self, attempt: Attempt) -> None:
+        if self._own is not None and attempt.route == self._asked.requested:
+            await self._send_own(attempt, self._own)
+        else:
+            await self._send_crossed(attempt)
+
+    async def _send_own(self, attempt: Attempt, own: OwnRequest) -> None:
+        """Send the client's own bytes, and hold back or pass on the raw answer."""
+        body = bytearray()
+        self._refused = reply = OwnReply(self._client.http(), own)
+        async with reply:
+            headers = self._named(reply.headers, attempt.route)
+            while (block := await reply.read()) is not None:
+                body += block
+                if self._is_live and reply.has_output:
+                    await self._pass_on(attempt, headers, bytes(body))
+                    body.clear()
+        self._refused = None
+        if self._is_live:
+            await self._pass_on(attempt, headers, bytes(body))
+        else:
+            self._held = Held(headers, bytes(body))
+
+    async def _send_crossed(self, attempt: Attempt) -> None:
+        """Send the conversation, and write the answer in the client's wire."""
+        requests = self._step_requests()
+        rendering = requests.render(attempt.route)
+        writer, headers = self._new_writer(), self._named(EVENTS, attempt.route)
+        async with requests.send(rendering) as reply:
+            begun = writer.start() if self._is_live else b""
+            async for delta in reply:
+                if self._is_live and not isinstance(delta, ReasoningDelta):
+                    await self._pass_on(attempt, headers, begun + writer.feed([delta]))
+                    begun = b""
+        wire = rendering.provider.wire
+        parts = shown_to(self._wire, reply.parts)
+        answer = Answer(parts=parts, wire=wire, stop=reply.stop, usage=reply.usage)
+        self._memory.keep(attempt.route, requests.conversation, reply.parts)
+        if self._is_live:
+            await self._pass_on(attempt, headers, begun + writer.end(answer))
+        elif self._asked.is_stream:
+            self._held = Held(headers, writer.start() + writer.end(answer))
+        else:
+            self._held = Held(self._named(_JSON, attempt.route), writer.whole(answer))
+
+    async def _pass_on(
+        self, attempt: Attempt, headers: tuple[tuple[str, str], ...], data: bytes
+    ) -> None:
+        """Send *data* of an answer that is not whole yet."""
+        attempt.emitted(can_retract=False)
+        await self._outlet.begin(200, headers)
+        await self._outlet.send(data)
+
+    def _step_requests(self) -> StepRequests:
+        if self._requests is None:
+            conversation = self._conversation()
+            assert conversation is not None  # noqa: S101 - `serves` refuses the route otherwise
+            self._requests = StepRequests(self._client, conversation, {}, has_tasks=False)
+        return self._requests
+
+    def _new_writer(self) -> Writer:
+        wants_usage = self._read is None or self._read.wants_usage
+        self._writer = writer_of(self._wire)(model=self._asked.model, wants_usage=wants_usage)
+        return self._writer
+
+    def _named(
+        self, headers: Iterable[tuple[str, str]], route: Route
+    ) -> tuple[tuple[str, str], ...]:
+        return (*headers, (ROUTE_HEADER, str(route)))
+
+    async def _refuse(self, error: Exception, step: Step | None) -> None:
+        """Send the failure of the step: as a response, or as the end of a stream that has begun."""
+        refused = self._refused
+        failure = failure_to_send(error, step, self._asked.requested, self._middleware)
+        is_alone = step is not None and len(step.attempts) == 1
+        if (
+            refused is not None
+            and refused.refused is not None
+            and is_alone
+            and failure.kind in _CLIENTS_OWN
+            and not self._outlet.has_begun
+        ):
+            await self._outlet.whole(refused.status, refused.headers, refused.refused)
+            return
+        if self._outlet.has_begun:
+            await self._outlet.begin(200, EVENTS)
+            await self._outlet.send((self._writer or self._new_writer()).error(failure))
+            await self._outlet.end()
+            return
+        refusal = writer_of(self._wire).refusal(failure, is_streamed=self._asked.is_stream)
+        await self._outlet.whole(refusal.status, tuple(refusal.headers.items()), refusal.body)

@@ -1,0 +1,180 @@
+"""`Serve`: the local address."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+from ...provider.background_task import BackgroundTask
+from ...provider.log import logger
+from ...provider.server.tcp_socket import Socket, accept, bind, url_host
+from .access import Access, new_token
+from .connection import ServeConnection, Shared
+from .memory import AnswerMemory
+
+if TYPE_CHECKING:
+    import socket
+    from types import TracebackType
+
+    from ...provider.client.client import Client
+    from ..step.middleware import Sidestep
+    from .memory_file import SqliteMemory
+    from .served_step import Hold
+
+HOST = "127.0.0.1"
+BACKLOG = 1024
+MOST_CONNECTIONS = 1024
+STATUS_AFTER = 30.0
+PING_EVERY = 10.0
+_NEW = new_token()
+"""Stands for a token that each `Serve` makes."""
+
+
+def _open(path: str | os.PathLike[str]) -> SqliteMemory:
+    from .memory_file import SqliteMemory  # sqlite3 takes milliseconds to import
+
+    return SqliteMemory(path)
+
+
+class Serve:
+    """A local address that speaks the four wires, for agents that cannot import sidestep.
+
+    Use it as an asynchronous context manager. Each request is a step of *middleware*.
+
+    Args:
+        middleware: Retries, swaps, and remembers what failed.
+        client: Sends the requests; its keys are used only for a client that has the token.
+        port: 0: any free port.
+        hold: Until when an answer is held back: ``whole`` until it is whole, ``first`` until its
+            first output.
+        token: What clients send in place of a key; None: they send their own keys, which go only
+            to the provider that they ask for. Without this argument a new token is made, which is
+            asked for only if *client* has a key to protect.
+        use_own_keys: Without a token, send our keys to siblings, and for a client without a key.
+        store: A file that keeps what is remembered of answers for the next process; None: nothing
+            is kept.
+        status_after: Seconds after which the status line of a stream goes out, though nothing has
+            come.
+        ping_every: Seconds between two pings of a stream after that.
+
+    Raises:
+        ConfigError: The store cannot be used; or on entering: the port is taken.
+    """
+
+    def __init__(
+        self,
+        middleware: Sidestep,
+        client: Client,
+        *,
+        port: int = 0,
+        hold: Hold = "whole",
+        token: str | None = _NEW,
+        use_own_keys: bool = False,
+        store: str | os.PathLike[str] | None = None,
+        status_after: float = STATUS_AFTER,
+        ping_every: float = PING_EVERY,
+    ) -> None:
+        is_made = token is _NEW
+        self.token = new_token() if is_made else token
+        self._port = port
+        self._client = client
+        self._store = None if store is None else _open(store)
+        self._access = Access(
+            self.token,
+            may_use_our_keys=use_own_keys,
+            is_token_needed=self._has_keys if is_made else lambda: True,
+        )
+        self._shared = Shared(
+            middleware=middleware,
+            client=client,
+            access=self._access,
+            memory=AnswerMemory(self._store),
+            hold=hold,
+            status_after=status_after,
+            ping_every=ping_every,
+            pages=lambda _path: None,
+        )
+        self._connections: set[ServeConnection] = set()
+        self._slots = anyio.Semaphore(MOST_CONNECTIONS)
+        self._listener: socket.socket | None = None
+        self._listening: BackgroundTask | None = None
+        self._accepting = anyio.CancelScope()
+
+    async def __aenter__(self) -> Self:
+        listener = self._listener = await bind(HOST, self._port, who="`sidestep serve`")
+        self._port = listener.getsockname()[1]
+        self._access.listen_at(self._port)
+        listener.listen(BACKLOG)
+        self._listening = BackgroundTask(partial(self._listen, listener))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    @property
+    def port(self) -> int:
+        """The port on which it listens."""
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """The address, as ``http://127.0.0.1:8504``."""
+        return f"http://{url_host(HOST)}:{self._port}"
+
+    async def stopped(self) -> None:
+        """Wait until it stops listening, which only an error causes."""
+        if self._listening is not None:
+            await self._listening.end.wait()
+
+    async def drain(self, *, seconds: float = math.inf) -> None:
+        """Take no more requests, and wait until the answers that are being sent have ended."""
+        self._accepting.cancel()
+        for connection in self._connections:
+            connection.close_when_idle()
+        if self._listening is not None:
+            await self._listening.wait(seconds)
+
+    async def aclose(self) -> None:
+        """Close the address and every connection at once; a second call does nothing."""
+        listening, self._listening = self._listening, None
+        try:
+            if listening is not None:
+                await listening.aclose()
+        finally:
+            if self._listener is not None:
+                self._listener.close()
+            if self._store is not None:
+                self._store.close()
+
+    def _has_keys(self) -> bool:
+        """True if the client has a key that others must not spend."""
+        client = self._client
+        return any(client.secret(each).key for each in client.providers.values())
+
+    async def _listen(self, listener: socket.socket) -> None:
+        async with anyio.create_task_group() as tasks:
+            with self._accepting:
+                while True:
+                    await self._slots.acquire()
+                    connection = ServeConnection(Socket(await accept(listener)), self._shared)
+                    self._connections.add(connection)
+                    tasks.start_soon(self._serve, connection)
+            listener.close()
+
+    async def _serve(self, connection: ServeConnection) -> None:
+        try:
+            await connection.serve()
+        except Exception:  # noqa: BLE001 - one connection must not end the others
+            logger.exception("a connection to the local address failed")
+        finally:
+            self._connections.discard(connection)
+            self._slots.release()

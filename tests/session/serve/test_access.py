@@ -1,0 +1,256 @@
+"""Who may use the address, and where each key goes: every rule is attacked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+import anyio
+import httpx
+import pytest
+
+from sidestep import ConfigError
+from sidestep.session.serve.server import Serve
+
+from .served import CLAUDE, Served, in_front_of, serving
+from .upstream import upstream
+
+pytestmark = pytest.mark.asyncio
+
+OURS, THEIRS = "sk-ours-0123456789abcdef", "sk-theirs-0123456789abcdef"
+OTHER = "groq/llama"
+HELLO = {CLAUDE: {"text": "Hello."}}
+FAILS_OVER: Mapping[str, object] = {CLAUDE: {"status": 503}, OTHER: {"text": "The sibling."}}
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+async def ask(served: Served, headers: Mapping[str, str]) -> httpx.Response:
+    return await served.ask(CLAUDE, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({}, 200, id="as a client sends it"),
+        pytest.param({"host": "localhost:{port}"}, 200, id="by the other name"),
+        pytest.param({"host": "LOCALHOST:{port}"}, 200, id="in capitals"),
+        pytest.param({"host": "[::1]:{port}"}, 200, id="by IPv6"),
+        pytest.param({"host": "evil.example"}, 403, id="a name that leads here"),
+        pytest.param({"host": "evil.example:{port}"}, 403, id="the same with the port"),
+        pytest.param({"host": "127.0.0.1"}, 403, id="another port"),
+        pytest.param({"host": "127.0.0.1:{port}.evil.example"}, 403, id="a longer name"),
+        pytest.param({"host": ""}, 403, id="no name"),
+        pytest.param({"origin": "https://evil.example"}, 403, id="a page"),
+        pytest.param({"origin": "null"}, 403, id="a page without an origin"),
+        pytest.param({"origin": "http://127.0.0.1:{port}"}, 403, id="a page of this address"),
+        pytest.param({"sec-fetch-site": "cross-site"}, 403, id="a picture on a page"),
+        pytest.param({"sec-fetch-site": "none"}, 200, id="typed by a person"),
+    ],
+)
+@pytest.mark.parametrize("token", [None, "t" * 20], ids=["without a token", "with the token"])
+async def test_no_page_in_a_browser_reaches_a_provider(
+    headers: Mapping[str, str], status: int, token: str | None
+) -> None:
+    async with serving(HELLO, token=token) as served:
+        sent = {name: value.format(port=served.serve.port) for name, value in headers.items()}
+        answer = await ask(served, sent | bearer(token or "k"))
+
+        assert answer.status_code == status
+        assert len(served.stub.requests) == (status == 200)
+        assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_a_preflight_is_refused() -> None:
+    async with serving(HELLO) as served:
+        sent = {"origin": "https://evil.example", "access-control-request-method": "POST"}
+        answer = await served.http.request("OPTIONS", "/anthropic/v1/messages", headers=sent)
+
+        assert answer.status_code == 403
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(b"http://evil.example/anthropic/v1/messages", id="as to a proxy"),
+        pytest.param(b"//evil.example/v1/messages", id="without a scheme"),
+        pytest.param(b"/anthropic/../../etc", id="up"),
+        pytest.param(b"/anthropic/%2e%2e/x", id="up, escaped"),
+        pytest.param(b"/anthropic/v1/.%2e/x", id="up, half escaped"),
+        pytest.param(b"/anthropic/a\\b", id="a backslash"),
+    ],
+)
+async def test_no_target_leads_to_another_place(target: bytes) -> None:
+    async with serving(HELLO) as served:
+        request = served.http.build_request("GET", "/", extensions={"target": target})
+        answer = await served.http.send(request)
+
+        assert answer.status_code in {400, 404}
+        assert served.stub.requests == served.stub.asides == []
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "status"),
+    [
+        pytest.param(bearer("the-token"), "", 200, id="a bearer"),
+        pytest.param({"authorization": "bearer the-token"}, "", 200, id="in small letters"),
+        pytest.param({"x-api-key": "the-token"}, "", 200, id="Anthropic's header"),
+        pytest.param({"x-goog-api-key": "the-token"}, "", 200, id="Google's header"),
+        pytest.param({}, "?key=the-token", 200, id="Google's query"),
+        pytest.param({}, "", 401, id="nothing"),
+        pytest.param(bearer("the-toke"), "", 401, id="a shorter one"),
+        pytest.param(bearer("the-token2"), "", 401, id="a longer one"),
+        pytest.param(bearer(""), "", 401, id="an empty one"),
+        pytest.param({"x-token": "the-token"}, "", 401, id="another header"),
+        pytest.param({}, "?token=the-token", 401, id="another query"),
+    ],
+)
+async def test_our_keys_want_the_token(headers: Mapping[str, str], query: str, status: int) -> None:
+    async with (
+        upstream(b'{"error": {"message": "stop"}}', 400) as provider,
+        in_front_of(
+            {"anthropic": {"baseUrl": provider.url, "apiKeyEnv": "ANTHROPIC_KEY"}},
+            keys={"anthropic": OURS},
+            token="the-token",
+        ) as (_, http, *_rest),
+    ):
+        path, body = f"/anthropic/v1/messages{query}", {"model": "m", "messages": []}
+        answer = await http.post(path, json=body, headers=dict(headers))
+
+        assert answer.status_code == (400 if status == 200 else status)
+        assert len(provider.requests) == (status == 200)
+        for request in provider.requests:
+            assert request.headers["x-api-key"] == OURS
+            assert "the-token" not in f"{request.headers} {request.target}"
+
+
+async def test_a_new_token_is_asked_for_only_if_there_is_a_key_to_protect() -> None:
+    async with serving(HELLO) as served:
+        assert (await ask(served, {})).status_code == 200
+    async with serving(HELLO, keys={"anthropic": OURS}) as served:
+        assert (await ask(served, {})).status_code == 401
+        assert served.serve.token is not None
+        assert (await ask(served, bearer(served.serve.token))).status_code == 200
+        assert len(served.serve.token) > 32
+
+
+async def test_two_addresses_have_two_tokens() -> None:
+    async with serving(HELLO) as first, serving(HELLO) as second:
+        assert first.serve.token != second.serve.token
+
+
+@pytest.mark.parametrize("use_own_keys", [False, True])
+@pytest.mark.parametrize("header", ["x-api-key", "authorization"])
+async def test_the_clients_key_goes_only_to_the_provider_that_it_asks_for(
+    header: str, use_own_keys: bool
+) -> None:
+    key = f"Bearer {THEIRS}" if header == "authorization" else THEIRS
+    async with (
+        upstream(b"{}", 503) as asked,
+        upstream(b"{}", 503) as other,
+        in_front_of(
+            {
+                "anthropic": {"baseUrl": asked.url, "apiKeyEnv": "ANTHROPIC_KEY"},
+                "groq": {"baseUrl": other.url, "apiKeyEnv": "GROQ_KEY"},
+            },
+            siblings={CLAUDE: OTHER},
+            keys={"anthropic": OURS, "groq": OURS},
+            token=None,
+            use_own_keys=use_own_keys,
+        ) as (_, http, *_rest),
+    ):
+        body = {"model": "claude-sonnet-5", "max_tokens": 9, "messages": [
+            {"role": "user", "content": "Hi"}]}  # fmt: skip
+        await http.post("/anthropic/v1/messages", json=body, headers={header: key})
+
+        assert [each.headers.get(header) for each in asked.requests] == [key]
+        assert OURS not in str(asked.requests)
+        assert len(other.requests) == use_own_keys
+        assert THEIRS not in str(other.requests)
+
+
+async def test_a_sibling_without_a_key_needs_no_key_of_ours() -> None:
+    async with serving(FAILS_OVER, siblings={CLAUDE: OTHER}, token=None) as served:
+        answer = await ask(served, bearer(THEIRS))
+
+        assert "The sibling." in answer.text
+        assert THEIRS not in str(served.stub.requests)
+
+
+async def test_why_a_sibling_was_not_asked_is_told() -> None:
+    async with serving(
+        FAILS_OVER, siblings={CLAUDE: OTHER}, keys={"groq": OURS}, token=None
+    ) as served:
+        answer = await ask(served, bearer(THEIRS))
+
+        assert answer.status_code == 503
+        assert "needs a key of ours" in answer.json()["error"]["message"]
+        assert len(served.stub.requests) == 1
+
+
+@pytest.mark.parametrize("status", [401, 500])
+async def test_our_key_never_comes_back(status: int, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="sidestep")
+    body = b'{"type": "error", "error": {"type": "x", "message": "bad key %s"}}' % OURS.encode()
+    async with (
+        upstream(body, status, headers=(("x-echo", OURS),)) as provider,
+        in_front_of(
+            {"anthropic": {"baseUrl": provider.url, "apiKeyEnv": "ANTHROPIC_KEY"}},
+            keys={"anthropic": OURS},
+        ) as (serve, http, *_rest),
+    ):
+        sent = {"x-api-key": serve.token or ""}
+        for path in ("/anthropic/v1/messages", "/anthropic/v1/files"):
+            answer = await http.post(path, json={"model": "m", "messages": []}, headers=sent)
+
+            assert answer.status_code == status
+            assert OURS not in f"{answer.headers} {answer.text} {caplog.text}"
+        assert [each.headers["x-api-key"] for each in provider.requests] == [OURS, OURS]
+
+
+async def test_a_body_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sidestep.session.serve.connection.MAX_BODY", 1000)
+    async with serving(HELLO) as served:
+        answer = await served.ask(CLAUDE, padding="x" * 2000)
+
+        assert answer.status_code == 413
+        assert served.stub.requests == []
+
+
+async def test_the_body_of_a_request_that_is_refused_is_not_read() -> None:
+    head = b"POST /anthropic/v1/messages HTTP/1.1\r\nhost: evil\r\ncontent-length: 99999999\r\n\r\n"
+    async with serving(HELLO) as served:
+        with anyio.fail_after(60):
+            stream = await anyio.connect_tcp("127.0.0.1", served.serve.port)
+            async with stream:
+                await stream.send(head)
+                came = await stream.receive()
+
+        assert came.startswith(b"HTTP/1.1 403 ")
+
+
+async def test_a_bomb_is_not_decompressed() -> None:
+    import gzip
+
+    async with serving(HELLO) as served:
+        bomb = gzip.compress(b" " * 80_000_000)
+        headers = {"content-encoding": "gzip"}
+        answer = await served.http.post("/anthropic/v1/messages", content=bomb, headers=headers)
+
+        assert answer.status_code == 413
+
+
+async def test_it_listens_on_this_machine_only() -> None:
+    async with serving(HELLO) as served:
+        assert served.serve.url == f"http://127.0.0.1:{served.serve.port}"
+
+
+async def test_a_port_that_is_taken_is_an_error_of_the_configuration() -> None:
+    async with serving(HELLO) as served:
+        second = Serve(served.middleware, served.serve._client, port=served.serve.port)
+        with pytest.raises(ConfigError, match="sidestep serve"):
+            async with second:
+                pass

@@ -1,0 +1,193 @@
+"""What is remembered of siblings' answers, and when it takes the place of a client's copy."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from sidestep import ConfigError, Conversation, Message, Route, Text, ToolCall
+from sidestep.provider.conversation import Part, Reasoning
+from sidestep.session.serve import memory as memory_module
+from sidestep.session.serve.memory import AnswerMemory, shown_to
+from sidestep.session.serve.memory_file import SqliteMemory
+
+ROUTE = Route("anthropic/claude")
+THINKING = Reasoning("Hm.", signature="proof")
+
+
+def user(text: str) -> Message:
+    return Message("user", [Text(text)])
+
+
+def call(id_: str = "call_1", path: str = "a.py", output: str | None = None) -> ToolCall:
+    state = "pending" if output is None else "completed"
+    return ToolCall(id_, "read", {"path": path}, state=state, output=output)  # type: ignore[arg-type]
+
+
+def said(*parts: Part) -> Message:
+    return Message("assistant", [*parts])
+
+
+def remembered(*parts: Part, memory: AnswerMemory | None = None) -> AnswerMemory:
+    """Return a memory of the *parts* that answered one question."""
+    memory = AnswerMemory() if memory is None else memory
+    memory.keep(ROUTE, Conversation([user("Read it.")]), parts)
+    return memory
+
+
+def restored(memory: AnswerMemory, *messages: Message) -> list[Message]:
+    conversation = Conversation([*messages])
+    memory.restore(conversation)
+    return conversation.messages
+
+
+def test_parts_come_back_under_the_id_of_their_call_with_the_clients_result() -> None:
+    memory = remembered(THINKING, Text("Reading."), call())
+
+    messages = restored(memory, user("Read it."), said(Text("Reading."), call(output="print()")))
+
+    assert messages[1].route == ROUTE
+    assert messages[1].parts == [THINKING, Text("Reading."), call(output="print()")]
+
+
+def test_parts_come_back_under_their_text_where_nothing_was_called() -> None:
+    memory = remembered(THINKING, Text("Done."))
+
+    messages = restored(memory, user("Read it."), said(Text("Done.\n")), user("Go on."))
+
+    assert messages[1].parts == [THINKING, Text("Done.")]
+
+
+def test_one_answer_that_a_client_writes_as_several_messages_comes_back_as_one() -> None:
+    memory = remembered(THINKING, Text("Reading."), call("a"), call("b"))
+    copies = (said(Text("Reading.")), said(call("a", output="1"), call("b", output="2")))
+
+    messages = restored(memory, user("Read it."), *copies)
+
+    assert len(messages) == 2
+    assert messages[1].parts == [
+        THINKING, Text("Reading."), call("a", output="1"), call("b", output="2"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "copy"),
+    [
+        pytest.param("Read it.", said(Text("Reading."), call("call_2")), id="another id"),
+        pytest.param("Read it.", said(Text("Reading."), call(path="b.py")), id="other arguments"),
+        pytest.param("Read it.", said(Text("I read."), call()), id="another text"),
+        pytest.param("Read it.", said(Text("Reading."), call(), call("x")), id="one call more"),
+    ],
+)
+def test_what_a_client_has_changed_stays_as_the_client_wrote_it(
+    question: str, copy: Message
+) -> None:
+    memory = remembered(THINKING, Text("Reading."), call())
+
+    assert restored(memory, user(question), copy)[1] == copy
+
+
+def test_the_same_short_text_after_another_question_is_another_answer() -> None:
+    memory = remembered(THINKING, Text("Done."))
+
+    assert restored(memory, user("And this?"), said(Text("Done.")))[1].route is None
+
+
+def test_no_prompt_and_no_output_of_a_tool_is_kept(tmp_path: Path) -> None:
+    file = SqliteMemory(tmp_path / "store")
+    memory = AnswerMemory(file)
+    asked = Conversation([user("PROMPT"), said(call("old", output="OUTPUT")), user("SECOND")])
+    memory.keep(ROUTE, asked, [THINKING, call()])
+    memory.keep(ROUTE, asked, [Text("Done.")])
+    file.close()
+
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert b"proof" in kept
+    assert not [word for word in (b"PROMPT", b"OUTPUT", b"SECOND") if word in kept]
+
+
+def test_which_routes_have_answered_in_the_running_turn_is_returned() -> None:
+    memory = remembered(THINKING, call())
+    turn = [user("Read it."), said(call(output="1"))]
+
+    assert memory.restore(Conversation([*turn])) == [ROUTE]
+    assert memory.restore(Conversation([*turn, user("Thanks.")])) == []
+
+
+def test_the_oldest_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_module, "MOST_KEYS", 2)
+    memory = remembered(call("a"))
+    remembered(call("b"), memory=memory)
+    restored(memory, user("Read it."), said(call("a")))  # used last
+    remembered(call("c"), memory=memory)
+
+    routes = [
+        restored(memory, user("Read it."), said(call(id_)))[1].route for id_ in ("a", "b", "c")
+    ]
+    assert routes == [ROUTE, None, ROUTE]
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(100, True), (5_000, False)])
+def test_the_bytes_are_bounded(size: int, is_kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_module, "MOST_BYTES", 2_000)
+    memory = remembered(Reasoning("x" * size), call())
+
+    assert memory.is_empty is not is_kept
+
+
+def test_a_file_keeps_it_for_the_next_process_and_for_this_user_alone(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    first = SqliteMemory(path)
+    remembered(THINKING, call(), memory=AnswerMemory(first))
+    first.close()
+    again = SqliteMemory(path)
+    memory = AnswerMemory(again)
+    again.close()
+
+    assert restored(memory, user("Read it."), said(call()))[1].parts[0] == THINKING
+    modes = {stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+    assert modes == {0o600}
+
+
+def test_a_file_that_others_could_read_is_made_private(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    path.touch(0o644)
+    SqliteMemory(path).close()
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", ["text", "directory", "link", "another program's"])
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, kind: str) -> None:
+    import sqlite3
+
+    path = tmp_path / "store"
+    match kind:
+        case "text":
+            path.write_text("not a database, but long enough to be read as one" * 40)
+        case "directory":
+            path.mkdir()
+        case "link":
+            path.symlink_to(tmp_path / "elsewhere")
+        case _:
+            with sqlite3.connect(path) as other:
+                other.execute("CREATE TABLE theirs (x)")
+            other.close()
+
+    with pytest.raises(ConfigError, match="cannot be used"):
+        SqliteMemory(path)
+
+
+@pytest.mark.parametrize(
+    ("wire", "shown"),
+    [
+        pytest.param("anthropic", [Text("Yes.")], id="anthropic"),
+        pytest.param("openai-chat", [Reasoning("Hm."), Text("Yes.")], id="openai-chat"),
+        pytest.param("openai-responses", [Text("Yes.")], id="openai-responses"),
+        pytest.param("gemini", [Text("Yes.")], id="gemini"),
+    ],
+)
+def test_no_proof_of_a_sibling_is_shown(wire: str, shown: list[Part]) -> None:
+    assert shown_to(wire, [THINKING, Text("Yes.", signature="proof")]) == shown
