@@ -23,6 +23,8 @@ from .shared_http import HttpClient, SharedHttp
 if TYPE_CHECKING:
     import httpx
 
+    from ..secret import Secret
+
 
 class Client:
     """Sends requests to providers, with one pool of connections for all routes.
@@ -161,7 +163,7 @@ class Client:
         Args:
             api_key_env: The variable to read; None: the provider's first that is set.
         """
-        return Secret(self._key(provider))
+        return secret_of(provider, self._environ, api_key_env)
 
     def http(self) -> httpx.AsyncClient:
         """Return the HTTP client that sends in the running event loop."""
