@@ -36,6 +36,8 @@ class EndedAttempt(Protocol):
     @property
     def route(self) -> Route: ...
     @property
+    def api_key_env(self) -> str | None: ...
+    @property
     def number(self) -> int: ...
     @property
     def failure(self) -> Failure | None: ...
@@ -55,6 +57,7 @@ class AttemptSummary:
         failure: Why it failed; None if something else ended it, such as a cancellation.
         seconds: How long it took.
         waited: Seconds that the step slept before it.
+        api_key_env: The variable of its key; None: the provider needs none, or is not known.
     """
 
     route: Route
@@ -62,6 +65,7 @@ class AttemptSummary:
     failure: Failure | None
     seconds: float
     waited: float
+    api_key_env: str | None = None
 
 
 def summary_of(attempt: EndedAttempt) -> AttemptSummary:
@@ -72,6 +76,7 @@ def summary_of(attempt: EndedAttempt) -> AttemptSummary:
         failure=attempt.failure,
         seconds=attempt.seconds,
         waited=attempt.waited,
+        api_key_env=attempt.api_key_env,
     )
 
 

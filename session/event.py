@@ -14,7 +14,7 @@ from typing import Literal
 
 from ..provider.conversation import Output, ToolState
 from ..provider.delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
-from ..provider.failure import Failure
+from ..provider.failure import Failure, Scope
 from ..provider.route import Route
 from .callback import log_callback_error, refuse_awaitable
 
@@ -35,22 +35,28 @@ class StepStarted:
 
 @dataclass(slots=True)
 class AttemptStarted:
-    """A request is about to be sent."""
+    """A request is about to be sent.
+
+    Args:
+        api_key_env: The variable of its key; None: the provider has one key or none.
+    """
 
     step: int
     attempt: int
     route: Route
+    api_key_env: str | None = None
 
 
 @dataclass(slots=True)
 class AttemptFailed:
-    """An attempt failed after *seconds*."""
+    """An attempt failed after *seconds*; *api_key_env*: as in `AttemptStarted`."""
 
     step: int
     attempt: int
     route: Route
     failure: Failure
     seconds: float
+    api_key_env: str | None = None
 
 
 @dataclass(slots=True)
@@ -119,6 +125,17 @@ class PatienceWaiting:
 
 
 @dataclass(slots=True)
+class KeyChanged:
+    """The step continues on *route* at once, with the key in the variable *next_key_env*."""
+
+    step: int
+    route: Route
+    api_key_env: str
+    next_key_env: str
+    failure: Failure
+
+
+@dataclass(slots=True)
 class Repaired:
     """*attempt* starts on the same route at once, with *change* made in its request."""
 
@@ -134,6 +151,10 @@ class RouteDegraded:
     """*route* is degraded for *seconds*: steps start on a sibling if one is available.
 
     Args:
+        scope: What is degraded: the route, the key in *api_key_env* on this route, or this key with
+            all routes of the provider. If the provider has one key, its key on the route is the
+            route.
+        api_key_env: As in `AttemptStarted`.
         reset_at: When the provider's limit resets, if that is later than any cooldown may end. The
             route is probed meanwhile. None: no such reset is known.
     """
@@ -142,6 +163,8 @@ class RouteDegraded:
     route: Route
     seconds: float
     failure: Failure
+    scope: Scope = Scope.ROUTE
+    api_key_env: str | None = None
     reset_at: datetime | None = None
 
 
@@ -281,6 +304,7 @@ EngineEvent = (
     | Waiting
     | PatienceStarted
     | PatienceWaiting
+    | KeyChanged
     | Repaired
     | RouteDegraded
     | CandidateSkipped
@@ -301,6 +325,7 @@ __all__ = [
     "Delta",
     "EngineEvent",
     "Event",
+    "KeyChanged",
     "Listener",
     "PartsRetracted",
     "PatienceStarted",

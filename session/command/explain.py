@@ -21,8 +21,9 @@ from ...provider.secret import redact_keys, redact_shapes
 from ...provider.wire.reading import Reading
 from ...provider.wire.stop_word import is_cut, is_proper_end
 from ..event_json import failure_to_json
-from ..step.decision import Retry, StepState, Stop, Swap, decide
+from ..step.decision import decide
 from ..step.middleware import Sidestep
+from ..step.step_state import Retry, StepState, Stop, Swap
 from .exit_code import ExitCode
 from .input_file import read_input
 from .option import RouteName, as_json
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from ...provider.wire.protocol import Decoder
     from ..plan.config import FallbackConfig
     from ..plan.plan import Plan
-    from ..step.decision import Decision
+    from ..step.step_state import Decision
 
 _ELSEWHERE = Route("another/route")
 """Stands for a healthy sibling if no route was named."""

@@ -17,6 +17,7 @@ from ..event import (
     AttemptStarted,
     CandidateSkipped,
     Compacted,
+    KeyChanged,
     PartsRetracted,
     PatienceStarted,
     PatienceWaiting,
@@ -69,6 +70,8 @@ def _notice(event: Event) -> str | None:
         case Swapped():
             count = f"swap {event.swaps} of {event.max_swaps}"
             return f"switched to {event.route}, {count} ({event.failure})"
+        case KeyChanged():
+            return f"{event.route}: taking the key {event.next_key_env} ({event.failure})"
         case Repaired():
             return f"asking {event.route} once more: {event.change} ({event.failure})"
         case ProbeStarted():

@@ -32,6 +32,8 @@ NOT_WRITTEN = (TextDelta, ReasoningDelta, ToolCallStarted)
 """Events that are not written at all."""
 _WORDS = ("text", "input", "output", "prompt")
 """Fields that hold prompts and answers, unless their value is a number, which counts tokens."""
+_OPTIONAL = ("api_key_env", "reset_at")
+"""Fields that are written only if they have a value."""
 _WHOLE, _LEAST = 1024, 32
 """Longest text in a line that is too long, at first and at last; ids are shorter."""
 
@@ -80,7 +82,8 @@ def _without_texts(event: Event) -> Event:
 
 def _is_left_out(name: str, value: object) -> bool:
     is_count = isinstance(value, int | float)
-    return name in ("step", "attempt") or (name in _WORDS and not is_count)
+    is_unset = value is None and name in _OPTIONAL
+    return is_unset or name in ("step", "attempt") or (name in _WORDS and not is_count)
 
 
 def _class_of(error: object) -> object:

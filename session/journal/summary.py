@@ -57,6 +57,9 @@ _WHY = {"kind": "failure.kind", "status": "failure.status"}
 _ROWS = {
     "Swapped": _Rows("moved", {"from": "from_route", "to": "route"} | _WHY),
     "AttemptFailed": _Rows("failures", {"route": "route"} | _WHY, has_seconds=True),
+    "KeyChanged": _Rows(
+        "keys", {"route": "route", "from": "api_key_env", "to": "next_key_env"} | _WHY
+    ),
     "Waiting": _Rows("retries", {"route": "route"} | _WHY, has_seconds=True),
     "PatienceStarted": _Rows("patience", _WHY, has_seconds=True),
     "RouteDegraded": _Rows("degraded", {"route": "route"} | _WHY, has_seconds=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.catalog.catalog import catalog
@@ -51,6 +52,7 @@ class ActivePlan:
     keys: KeyRing
     _options: dict[str, RouteOptions] = field(default_factory=dict, repr=False, compare=False)
     _looked_up: dict[Route, object] = field(default_factory=dict, repr=False, compare=False)
+    _variables: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -72,6 +74,23 @@ class ActivePlan:
     def keys_of(self, route: Route) -> tuple[KeyedRoute, ...]:
         """Return *route* with each key of its provider, in order; there is always one at least."""
         return self.keys.of(route)
+
+    def variable_of(self, key: KeyedRoute) -> str | None:
+        """Return the variable of *key*; None: its provider needs no key, or is not known."""
+        if key.api_key_env is not None:
+            return key.api_key_env
+        name = key.route.provider
+        if name not in self._variables:
+            with suppress(ConfigError):  # the error is raised where providers are used
+                for each in self.all_providers().values():
+                    self._variables[each.name] = next(iter(each.key_variables), None)
+            self._variables.setdefault(name, None)
+        return self._variables[name]
+
+    @property
+    def cooldowns(self) -> FallbackConfig:
+        """How long cooldowns are, also if there is no map, or one that is switched off."""
+        return _no_map() if self.configured is None else self.configured.config
 
     @property
     def config(self) -> FallbackConfig | None:
@@ -154,6 +173,11 @@ class ActivePlan:
     def _cache(self, asked: str, options: RouteOptions) -> None:
         if len(self._options) < _MOST_OPTIONS:
             self._options[asked] = options
+
+
+@cache
+def _no_map() -> FallbackConfig:
+    return FallbackConfig(fallback_models_by_model={})
 
 
 def _configured_providers(plan: Plan | None) -> Mapping[str, Provider]:

@@ -10,6 +10,8 @@ from ...provider.failure import Failure
 from ...provider.route import Route
 from ..clock import Clock
 from ..deadline import Deadline
+from ..plan.active_plan import ActivePlan
+from ..plan.keyed_route import KeyedRoute
 from .call_limit import CallLimit
 from .cooldown import Probe
 from .reporter import StepReporter
@@ -23,6 +25,7 @@ _LONGEST = 2_000_000.0
 class AttemptOwner(Protocol):
     """The step that an attempt belongs to and reports to."""
 
+    active: ActivePlan
     clock: Clock
     deadline: Deadline
     is_one_call: bool
@@ -53,6 +56,7 @@ class BaseAttempt:
 
     Attributes:
         route: Where the request goes.
+        key: The route, with the key that the request should be sent with.
         number: Which attempt of the step this is, from 1.
         failure: Why it failed; None while it runs, and after an answer.
         seconds: How long it took; 0 while it runs.
@@ -75,6 +79,7 @@ class BaseAttempt:
         "has_emitted",
         "has_ended",
         "has_started",
+        "key",
         "number",
         "output",
         "probe",
@@ -86,9 +91,10 @@ class BaseAttempt:
         "waited",
     )
 
-    def __init__(self, owner: AttemptOwner, route: Route, number: int, waited: float) -> None:
+    def __init__(self, owner: AttemptOwner, key: KeyedRoute, number: int, waited: float) -> None:
         self._owner = owner
-        self.route = route
+        self.key = key
+        self.route: Route = key.route
         self.number = number
         self.waited = waited
         self.started_at = 0.0
@@ -127,6 +133,23 @@ class BaseAttempt:
     def tool_started(self, name: str) -> None:
         """Report that the tool *name* has started, so that no other attempt follows this one."""
         self.tool = name
+
+    @property
+    def api_key_env(self) -> str | None:
+        """The environment variable of the key to send the request with.
+
+        None: the provider needs no key, or sidestep does not know it.
+        """
+        return self._owner.active.variable_of(self.key)
+
+    @property
+    def api_key(self) -> str | None:
+        """The key itself, read when it is asked for.
+
+        None: the variable is not set, or the attempt has ended.
+        """
+        name = None if self.has_ended else self.api_key_env
+        return None if name is None else self._owner.active.environ.get(name, "").strip() or None
 
     @property
     def seconds_left(self) -> float | None:

@@ -16,7 +16,6 @@ from .attempt_loop import end_open_attempt, leave
 from .base_attempt import BaseAttempt
 from .broken_step import end_broken_step
 from .cooldown import Probe
-from .decision import Repair, Retry, Swap
 from .engine import Engine
 from .hooks import Hooks
 from .move_policy import MoveHistory, Pin, pin
@@ -26,7 +25,8 @@ from .reporter import StepReporter, Verdict
 from .return_policy import kept_route
 from .route_walk import RouteWalk
 from .step_error import deadline_error, describe, no_route_error
-from .tally import FULL
+from .step_state import NextKey, Repair, Retry, Swap
+from .tally import FULL, place_of
 from .waiter import Waiter
 
 A = TypeVar("A", bound=BaseAttempt)
@@ -43,7 +43,7 @@ class BaseStep:
         requested: The route that the agent asked for.
         route: The route that answered; *requested* before that, and if no route answers.
         attempts: Every attempt so far, in order.
-        retries: Retries on the present route so far.
+        retries: Retries on the present route so far, with the present key.
         hinted_waits: Seconds slept on each route because the provider asked for a longer wait.
         retrying: The right to retry the present route while other steps stay away; None: this
             step has not retried there, or another step has the right.
@@ -110,9 +110,8 @@ class BaseStep:
         if journal is None and engine.journal is not None:
             journal = engine.journal.scope()
         self.active = active = engine.active
-        self._options = options = active.options_for(
-            route, needs, None if history is None else history.route
-        )
+        pinned = None if history is None else history.route
+        self._options = options = active.options_for(route, needs, pinned)
         self.number = number = next(engine.numbers)
         self.engine = engine
         self.clock = engine.clock
@@ -120,14 +119,14 @@ class BaseStep:
         self.hooks = hooks
         self.limits = active.limits
         self.reporter = StepReporter(number, engine.observers, engine.on_event, journal, on_event)
-        self.walk = RouteWalk(options, engine.degraded, self.reporter, hooks)
+        self.walk = RouteWalk(options, engine.degraded, active.keys, self.reporter, hooks)
         self.route = self.requested = options.requested
         self.attempts: list[BaseAttempt] = []
         self.retries = self.swaps = 0
         self.rounds: Rounds = NO_ROUNDS
         self.hinted_waits: Mapping[Route, float] = _NO_WAITS
         self.retrying: Probe | None = None
-        self.following: Retry | Repair | Swap | Patience | None = None
+        self.following: Retry | NextKey | Repair | Swap | Patience | None = None
         self.pin: Pin | None = None
         self._history = history
         self.has_begun = False
@@ -185,7 +184,7 @@ class BaseStep:
     def _first_attempt(self, kind: type[A]) -> A:
         self.walk.report_start(pinned=None if self.pin is None else self.pin.why)
         self._check_before_attempt()
-        return kind(self, self.walk.route, 1, 0.0)
+        return kind(self, self.walk.key, 1, 0.0)
 
     async def _following_attempt(self, kind: type[A]) -> A:
         following, self.following = self.following, None
@@ -201,7 +200,7 @@ class BaseStep:
         # Between two attempts a cancellation or the deadline ends the step.
         await self.waiter.checkpoint()
         self._check_before_attempt()
-        return kind(self, self.walk.route, len(self.attempts) + 1, waited)
+        return kind(self, self.walk.key, len(self.attempts) + 1, waited)
 
     async def _begin_again(self) -> None:
         """Begin a further round: choose the start again, and count from 0."""
@@ -228,6 +227,7 @@ class BaseStep:
             fits = self.walk.start(kept_route(self._history, self.active.plan))
         if not fits:
             raise no_route_error(self)
+        self.walk.take_key(self._history)
 
     async def _count_start(self) -> None:
         """Choose the start again until the step fits there by the agent's count of tokens."""
@@ -279,7 +279,7 @@ class BaseStep:
         """Record that the request of *attempt* is about to be made."""
         self.attempts.append(attempt)
         attempt.since = self.degraded.changes
-        attempt.probe = self.degraded.probe(attempt.route)
+        attempt.probe = self.degraded.probe(attempt.key)
         self.reporter.attempt_started(attempt, is_probe=attempt.probe is not None)
         if self.reporter.interrupt is not None:
             end_open_attempt(self, self.reporter.interrupt)
@@ -288,21 +288,20 @@ class BaseStep:
     def succeeded(self, attempt: BaseAttempt) -> None:
         """Record that *attempt* answered."""
         self.route = attempt.route
-        self.engine.tally.answered(attempt.route)
+        self.engine.tally.answered(place_of(attempt.key))
         if not self.number % FULL:
             self.engine.tally.fold()
-        is_forgotten = self.degraded.recover(attempt.route, since=attempt.since)
+        is_forgotten = self.degraded.recover(attempt.key, since=attempt.since)
         self.end_probe(attempt, "healthy" if is_forgotten else "none")
         self.end(None)
-        if self.reporter.interrupt is not None:
-            self.reporter.raise_interrupt()
+        self.reporter.raise_interrupt()
 
     def abandoned(self, attempt: BaseAttempt, exc: BaseException | None, *, is_late: bool) -> None:
         """Record that the caller ended *attempt*; this is no failure of the route."""
         message = "past the caller's deadline" if is_late else "ended by the caller"
         attempt.failure = Failure(kind=FailureKind.CANCELLED, message=message, route=attempt.route)
         self.end_probe(attempt, "none")
-        self.engine.tally.cancelled(attempt.route)
+        self.engine.tally.cancelled(place_of(attempt.key))
         self.reporter.attempt_failed(attempt, attempt.failure)
         if attempt.has_emitted:
             self.reporter.retracted(attempt)
@@ -330,14 +329,14 @@ class BaseStep:
         """End the probe that *attempt* makes, if it makes one, and report *verdict*."""
         if attempt.probe is None:
             return
-        self.degraded.release(attempt.route, attempt.probe)
+        self.degraded.release(attempt.key, attempt.probe)
         attempt.probe = None
         self.reporter.probe_ended(attempt, verdict)
 
     def end_retrying(self) -> None:
         """Let other steps retry the route."""
         if self.retrying is not None:
-            self.degraded.release(self.walk.route, self.retrying)
+            self.degraded.release(self.walk.key, self.retrying)
             self.retrying = None
 
     def end(self, error: BaseException | None) -> None:
@@ -345,8 +344,7 @@ class BaseStep:
         if self.is_over:
             return
         self.is_over = True
-        if self.retrying is not None:
-            self.end_retrying()
+        self.end_retrying()
         if self.attempts:
             self.end_probe(self.attempts[-1], "none")
         self.reporter.step_ended(self, None if error is None else describe(error))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from ...provider.failure import Failure, FailureKind
 from .checked_failure import WrongFailure, classified
-from .decision import StepState, Stop, decide
+from .decision import decide
 from .recovery import Recovery
+from .step_state import StepState, Stop
 
 if TYPE_CHECKING:
     from .base_attempt import BaseAttempt
@@ -28,7 +29,7 @@ def end_broken_step(
         attempt.failure = _usable_failure(exc, error, attempt)
         step.reporter.attempt_failed(attempt, attempt.failure)
     step.following = None
-    if not step.degraded.is_degraded(attempt.route):
+    if not step.degraded.is_degraded(attempt.key):
         Recovery(step).degrade(attempt, attempt.failure, _last_cooldown(step, attempt.failure))
     step.end(error)
 

@@ -17,7 +17,8 @@ State = Literal["healthy", "degraded", "due for a probe", "probed"]
 
 FORGET_AFTER = 3600.0
 """Seconds after its cooldown until a route that no step probed is forgotten."""
-_OF_KEY = {FailureKind.QUOTA: "out of quota", FailureKind.AUTH: "key refused"}
+KEY_WORDS = {FailureKind.QUOTA: "out of quota", FailureKind.AUTH: "key refused"}
+"""The reasons against a key that is out with all routes of its provider."""
 
 
 class Probe:
@@ -61,7 +62,7 @@ class Cooling:
         """Return why no step starts with *entry*, which is in this state; None: steps do."""
         if now < self.healthy_at:
             is_of_key = not isinstance(entry, str) and "/" not in entry[0]
-            word = None if self.kind is None or not is_of_key else _OF_KEY.get(self.kind)
+            word = None if self.kind is None or not is_of_key else KEY_WORDS.get(self.kind)
             return word or "degraded"
         return "probed" if self.is_probed() else None
 

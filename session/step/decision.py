@@ -1,115 +1,23 @@
 """Decide what follows a failed attempt. Pure: no clock and no I/O.
 
-This module may import only `provider.failure`, `provider.route`, `session.plan.limits` and
-`session.skip_reason`; `tests/test_layers.py` checks that.
+This module and `step_state` may import only `provider.failure`, `provider.route`,
+`session.plan.limits` and `session.skip_reason`; `tests/test_layers.py` checks that.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from ...provider.failure import FailureKind
+from ...provider.failure import FailureKind, Scope
+from .step_state import NextKey, Repair, Retry, Stop, Swap
 
 if TYPE_CHECKING:
     from ...provider.failure import Failure
-    from ...provider.route import Route
     from ..plan.limits import Limits
-    from ..skip_reason import PassedOver
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepState:
-    """What a step has done so far, and what it could do next, when an attempt has failed.
-
-    Args:
-        backoff: Seconds before the next retry, from the retry schedule.
-        retries: Retries on this route since the step moved to it.
-        hinted_wait: Seconds that this step waited on this route because the provider asked for it.
-        swaps: Swaps in this step.
-        sibling: The route that a swap would take; None if there is none.
-        sibling_is_healthy: False: the sibling is degraded, or nothing may be sent there.
-        passed_over: The nearer siblings, with the reason against each.
-        is_probe: The attempt was the first on its route after a cooldown.
-        is_degraded: The route is degraded already; another step may have degraded it meanwhile.
-        is_retried_elsewhere: Another step is retrying the route.
-        resets_in: Seconds until the provider's own reset; None if it named none.
-        repair: What a repair changes in the request; None: nothing, or it was done before.
-    """
-
-    backoff: float
-    retries: int = 0
-    hinted_wait: float = 0.0
-    swaps: int = 0
-    sibling: Route | None = None
-    sibling_is_healthy: bool = False
-    passed_over: PassedOver = ()
-    is_probe: bool = False
-    is_degraded: bool = False
-    is_retried_elsewhere: bool = False
-    resets_in: float | None = None
-    repair: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
-    """Try the same route again after *wait* seconds.
-
-    Args:
-        allowed: Retries that the step may make on this route, this one among them.
-        is_hinted: The provider's hint made the wait longer than the backoff.
-        is_outage: The failure concerns the route, and not only this request.
-    """
-
-    wait: float
-    allowed: int
-    is_hinted: bool = False
-    is_outage: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
-    """Try the same route again at once, with *what* changed in the request."""
-
-    what: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Swap:
-    """Try *sibling* at once.
-
-    Args:
-        cooldown: Least seconds to degrade the failed route for; None: do not degrade it.
-        passed_over: The nearer siblings, with the reason against each.
-        awaits_retry: Another step retries the failed route, so that this step does not degrade it.
-    """
-
-    sibling: Route
-    cooldown: float | None
-    passed_over: PassedOver = ()
-    awaits_retry: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
-    """The step fails.
-
-    Args:
-        why: Half a sentence for the person who reads the error.
-        cooldown: As in `Swap`: a stop can still degrade its route, for the steps to come.
-        may_move: The step would go on if another route was healthy.
-        passed_over: The siblings of a step that would have swapped, with the reason against
-            each; empty if it would not have swapped.
-    """
-
-    why: str
-    cooldown: float | None
-    passed_over: PassedOver = ()
-    may_move: bool = False
-
-
-Decision = Retry | Repair | Swap | Stop
+    from .step_state import Decision, StepState
 
 
 class _When(Enum):
@@ -155,6 +63,7 @@ _RULES = {
     FailureKind.CANCELLED: _NEUTRAL,
 }
 
+_OF_KEY = frozenset({FailureKind.AUTH, FailureKind.QUOTA, FailureKind.RATE_LIMIT})
 _TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
 _EDGE_STATUSES = frozenset({403, 405, 521, 523, 525, 526, 527, 530})  # 403, 405: a challenge
 _UNKNOWN_AT_EDGE = 520
@@ -167,13 +76,17 @@ def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
     degrade it as well.
     """
     rule = _rule(failure)
+    is_of_key = may_change_key(failure)
+    if state.next_key is not None and is_of_key:
+        return _next_key(state.next_key, failure, state)
     if state.repair is not None and (rule.may_repair or _may_ask_for_less(failure)):
         return Repair(what=state.repair)
     is_listed = _is_listed(failure, rule, limits)
     may_swap = limits.max_swaps > 0 and (rule.swap is _When.ALWAYS or is_listed)
     has_swaps = may_swap and state.swaps < limits.max_swaps
     sibling = state.sibling if has_swaps else None
-    degrades = limits.max_swaps > 0 and _applies(rule.degrade, is_listed, sibling is not None)
+    keeps_health = limits.max_swaps > 0 or (state.has_keys and is_of_key)
+    degrades = keeps_health and _applies(rule.degrade, is_listed, sibling is not None)
     may_leave = sibling is not None and state.sibling_is_healthy
     retry = _retry(failure, rule, state, limits, may_leave=may_leave, is_outage=degrades)
     leaves = may_leave and _is_better_elsewhere(failure, state, degrades=degrades)
@@ -195,6 +108,19 @@ def decide(failure: Failure, state: StepState, limits: Limits) -> Decision:
     return Stop(why=why, cooldown=cooldown, passed_over=passed_over, may_move=may_swap)
 
 
+def _next_key(api_key_env: str, failure: Failure, state: StepState) -> NextKey:
+    return NextKey(
+        api_key_env=api_key_env,
+        cooldown=_asked_wait(failure, state),
+        is_exact=_is_limited_until(failure, state),
+    )
+
+
+def _is_limited_until(failure: Failure, state: StepState) -> bool:
+    """True if the provider said for how long its limit on the rate holds."""
+    return failure.kind is FailureKind.RATE_LIMIT and _asked_wait(failure, state) > 0
+
+
 def _is_better_elsewhere(failure: Failure, state: StepState, *, degrades: bool) -> bool:
     """True if a healthy sibling is to be taken although a retry may be allowed."""
     is_failed_probe = state.is_probe and degrades
@@ -204,6 +130,11 @@ def _is_better_elsewhere(failure: Failure, state: StepState, *, degrades: bool) 
 def _may_ask_for_less(failure: Failure) -> bool:
     """True if the conversation would fit its route with a shorter answer."""
     return failure.cure is not None and failure.cure.is_for_one_step
+
+
+def may_change_key(failure: Failure) -> bool:
+    """True if another key could answer although *failure* happened with this one."""
+    return failure.kind in _OF_KEY and failure.is_of is not Scope.ROUTE
 
 
 def is_final(failure: Failure) -> bool:
@@ -277,23 +208,45 @@ def _retry(
     Args:
         may_leave: The step may move to a healthy sibling instead.
     """
-    if rule.retry is _When.NEVER or failure.should_retry is False:
-        return None
     allowed = limits.max_retries
     if may_leave and limits.retries_beside_sibling is not None:
         allowed = limits.retries_beside_sibling
     if rule.retry is _When.ONCE:
         allowed = min(allowed, 1)
-    asked = _asked_wait(failure, state)
-    if state.retries >= allowed or asked > limits.max_wait:
+    asked, key = _shortest_wait(failure, rule, state, allowed, may_leave=may_leave)
+    if asked > limits.max_wait:
         return None
     backoff = min(state.backoff, limits.max_wait)
     is_hinted = asked > backoff
     if may_leave and is_hinted and state.hinted_wait + asked > limits.max_step_wait:
         return None
-    return Retry(
+    retry = Retry(
         wait=max(backoff, asked), allowed=allowed, is_hinted=is_hinted, is_outage=is_outage
     )
+    if key is None:
+        return retry
+    return replace(
+        retry,
+        api_key_env=key,
+        cooldown=_asked_wait(failure, state),
+        is_exact=_is_limited_until(failure, state),
+    )
+
+
+def _shortest_wait(
+    failure: Failure, rule: _Rule, state: StepState, allowed: int, *, may_leave: bool
+) -> tuple[float, str | None]:
+    """Return the seconds that the provider asks for before a retry, and the key for it.
+
+    No key: the present one. Endless seconds: no key has a retry left.
+    """
+    choices: list[tuple[float, str | None]] = []
+    is_retried = rule.retry is not _When.NEVER
+    if is_retried and failure.should_retry is not False and state.retries < allowed:
+        choices.append((_asked_wait(failure, state), None))
+    if state.due_key is not None and state.due_retries < allowed and (is_retried or not may_leave):
+        choices.append((state.due_in, state.due_key))
+    return min(choices, key=lambda choice: choice[0], default=(math.inf, None))
 
 
 def _asked_wait(failure: Failure, state: StepState) -> float:

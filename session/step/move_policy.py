@@ -20,12 +20,15 @@ class MoveHistory:
         route: The route that answered last; a conversation that may not move stays there. None:
             no route has answered, and the conversation stays on the requested route.
         turn: *route* answered in the turn that is still running.
+        api_key_env: The variable of the key with which that route answered; a step that starts
+            there uses it while it is healthy. None: the first key that is healthy.
     """
 
     holds_calls: bool = False
     tools_run: Sequence[str] | AbstractSet[str] = ()
     route: Route | None = None
     turn: bool = False
+    api_key_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...provider.failure import Failure
     from ...provider.route import Route
     from .base_step import BaseStep
-    from .decision import Stop
+    from .step_state import Stop
 
 _MINUTE = 60.0
 _LASTING = frozenset({FailureKind.AUTH, FailureKind.NOT_FOUND})

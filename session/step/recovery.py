@@ -6,26 +6,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from ...provider.classify.time_text import seconds_until
-from ...provider.failure import Failure
+from ...provider.failure import Failure, Scope
 from .base_attempt import BaseAttempt
-from .decision import (
-    Decision,
-    Repair,
-    Retry,
-    StepState,
-    Stop,
-    Swap,
-    decide,
-    is_final,
-    is_route_failure,
-)
+from .cooldown import KEY_WORDS
+from .decision import decide, is_final, is_route_failure, may_change_key
 from .patience import Patience
 from .step_error import error_to_raise
-from .swap_target import NO_TARGET
+from .step_state import Decision, NextKey, Repair, Retry, StepState, Stop, Swap
+from .swap_target import NO_TARGET, NOTHING
+from .tally import place_of
 
 if TYPE_CHECKING:
-    from ...provider.route import Route
+    from collections.abc import Mapping
+
+    from ..plan.keyed_route import Entry, KeyedRoute
     from .base_step import BaseStep
+
+_A_MOMENT = 0.05
+"""Seconds by which a sleep may end early: a cooldown that ends so soon is over."""
 
 
 class Recovery:
@@ -46,7 +44,7 @@ class Recovery:
         attempt.failure = failure = step.engine.failure_of(
             exc, attempt.route, step.active.providers
         )
-        step.engine.tally.failed(attempt.route, failure, step.active.environ)
+        step.engine.tally.failed(place_of(attempt.key), failure, step.active.environ)
         step.reporter.attempt_failed(attempt, failure)
         is_interrupted = self._is_interrupted(attempt, failure)
         if attempt.has_emitted and not is_interrupted:
@@ -75,18 +73,19 @@ class Recovery:
         raise error from exc
 
     async def after_wait(self) -> None:
-        """Swap instead of the retry if another step degraded the route during the wait.
+        """Swap instead of the retry if another step degraded the route or key during the wait.
 
-        If there is no healthy sibling, the step retries after all.
+        A key that has become healthy is taken first. If there is no healthy sibling either, the
+        step retries after all.
         """
         step = self._step
         attempt = step.attempts[-1]
         failure = attempt.failure
-        if failure is None or not step.degraded.is_degraded(attempt.route):
+        if failure is None or step.degraded.seconds_left(step.walk.key) <= _A_MOMENT:
             return
         step.retries -= 1  # as when the retry was decided
         decision = await self._confirmed(self._decide(attempt, failure), attempt, failure)
-        if isinstance(decision, Swap):
+        if isinstance(decision, Swap | NextKey):
             # The failure of the other step is younger, and has set the cooldown.
             self._go_on(replace(decision, cooldown=None), attempt, failure)
         else:
@@ -115,25 +114,49 @@ class Recovery:
         """
         step = self._step
         limits, policy = step.limits, step.engine.policy
-        target = step.walk.swap_target() if may_move else NO_TARGET
         may_repair = not is_last and attempt.tool is None
-        route = attempt.route
+        route, key = attempt.route, attempt.key
+        entry = key.entry_of(failure.is_of)
         state = StepState(
             backoff=policy.backoff(step.retries + 1, step.engine.rng),
             retries=limits.max_retries if is_last else step.retries,
             hinted_wait=step.hinted_waits.get(route, 0.0),
             swaps=limits.max_swaps if is_last else step.swaps,
-            sibling=target.route,
-            # A pinned conversation can only be retried.
-            sibling_is_healthy=target.is_available and step.pin is None,
-            passed_over=target.skipped,
             is_probe=attempt.probe is not None,
-            is_degraded=step.degraded.is_degraded(route),
-            is_retried_elsewhere=step.retrying is None and step.degraded.is_retried(route),
+            is_degraded=step.degraded.is_degraded(key),
+            is_retried_elsewhere=step.retrying is None and step.degraded.is_retried(entry),
             resets_in=seconds_until(failure.reset_at),
-            repair=step.hooks.ask_repair(failure, route) if may_repair else None,
         )
+        if key.api_key_env is not None and may_change_key(failure):
+            state = self._with_keys(state, attempt, is_last=is_last)
+        if state.next_key is None:
+            target = step.walk.swap_target(_lost(key, failure)) if may_move else NO_TARGET
+            state = replace(
+                state,
+                sibling=target.route,
+                # A pinned conversation can only be retried.
+                sibling_is_healthy=target.is_available and step.pin is None,
+                passed_over=target.skipped,
+                repair=step.hooks.ask_repair(failure, route) if may_repair else None,
+            )
         return decide(failure, state, limits)
+
+    def _with_keys(self, state: StepState, attempt: BaseAttempt, *, is_last: bool) -> StepState:
+        """Return *state* with the other keys of the route; *is_last*: with none of them."""
+        step = self._step
+        state = replace(state, has_keys=step.walk.has_keys())
+        if is_last or not state.has_keys:
+            return state
+        if attempt.probe is not None:
+            # The key is to blame, so that the route is there for the next key to probe.
+            step.degraded.release(attempt.key, attempt.probe)
+        untried, tried = step.walk.keys_to_try()
+        state = replace(state, next_key=None if untried is None else untried.api_key_env)
+        if tried is None:
+            return state
+        due, due_in = tried
+        retries = step.walk.left_keys.get(due.api_key_env, 0)
+        return replace(state, due_key=due.api_key_env, due_in=due_in, due_retries=retries)
 
     async def _confirmed(
         self, decision: Decision, attempt: BaseAttempt, failure: Failure
@@ -174,23 +197,25 @@ class Recovery:
         return decision
 
     def _go_on(
-        self, decision: Retry | Repair | Swap, attempt: BaseAttempt, failure: Failure
+        self, decision: Retry | NextKey | Repair | Swap, attempt: BaseAttempt, failure: Failure
     ) -> None:
         step = self._step
         step.following = decision
         match decision:
             case Retry():
-                step.end_probe(attempt, "none")
-                step.retries += 1
-                self._note_retry(decision, attempt.route)
-                step.reporter.retrying(step, attempt.route, decision, failure)
+                self._retry(decision, attempt, failure)
+            case NextKey():
+                self.degrade(attempt, failure, decision.cooldown, is_exact=decision.is_exact)
+                step.end_retrying()
+                step.retries = step.walk.change_key(decision.api_key_env, step.retries)
+                step.reporter.key_changed(attempt.key, decision.api_key_env, failure)
             case Repair():
                 step.end_probe(attempt, "none")
                 step.reporter.repaired(step, attempt.route, decision, failure)
             case Swap():
                 self.degrade(attempt, failure, decision.cooldown)
                 if decision.awaits_retry:
-                    step.degraded.await_retry(attempt.route)
+                    step.degraded.await_retry(attempt.key.entry_of(failure.is_of))
                 step.end_retrying()
                 step.swaps += 1
                 step.retries = 0
@@ -199,25 +224,45 @@ class Recovery:
             case _:
                 assert_never(decision)
 
-    def _note_retry(self, retry: Retry, route: Route) -> None:
-        """Count the wait, and keep other steps from retrying *route* as well."""
-        step = self._step
+    def _retry(self, retry: Retry, attempt: BaseAttempt, failure: Failure) -> None:
+        """Count the retry and its wait, and keep other steps from retrying as well."""
+        step, route = self._step, attempt.route
+        if retry.api_key_env is None:
+            step.end_probe(attempt, "none")
+        else:
+            self.degrade(attempt, failure, retry.cooldown, is_exact=retry.is_exact)
+            step.end_retrying()
+            step.retries = step.walk.change_key(retry.api_key_env, step.retries)
+        step.retries += 1
         if retry.is_hinted:
             waited = step.hinted_waits.get(route, 0.0) + retry.wait
             step.hinted_waits = {**step.hinted_waits, route: waited}
         if step.retrying is None and retry.is_outage:
-            step.retrying = step.degraded.begin_retry(route)
+            step.retrying = step.degraded.begin_retry(step.walk.key.entry_of(failure.is_of))
+        step.reporter.retrying(step, step.walk.key, retry, failure)
 
-    def degrade(self, attempt: BaseAttempt, failure: Failure, cooldown: float | None) -> None:
-        """Degrade the route of *attempt*, unless *cooldown* is None, and end its probe."""
+    def degrade(
+        self,
+        attempt: BaseAttempt,
+        failure: Failure,
+        cooldown: float | None,
+        *,
+        is_exact: bool = False,
+    ) -> None:
+        """Degrade the route or key that failed, unless *cooldown* is None, and end its probe.
+
+        Args:
+            cooldown: Least seconds.
+            is_exact: Exactly *cooldown* seconds, also if the configured cooldown is longer.
+        """
         step = self._step
-        config = step.active.config
-        if cooldown is None or config is None:
+        config = step.active.cooldowns
+        if cooldown is None:
             step.end_probe(attempt, "none")
             return
         seconds = step.degraded.degrade(
-            attempt.route,
-            cooldown=config.cooldown_seconds,
+            attempt.key.entry_of(failure.is_of),
+            cooldown=0.0 if is_exact else config.cooldown_seconds,
             at_least=cooldown,
             growth=config.cooldown_backoff,
             max_cooldown=config.max_cooldown_seconds,
@@ -225,11 +270,18 @@ class Recovery:
         )
         step.end_probe(attempt, "degraded")
         if seconds > 0:
-            outage = step.degraded.outage_of(attempt.route)
+            outage = step.degraded.outage_of(attempt.key)
             resets_in = None if outage is None else outage.resets_in
-            step.reporter.degraded(attempt.route, seconds, failure, resets_in=resets_in)
+            step.reporter.degraded(attempt.key, seconds, failure, resets_in=resets_in)
 
     def _pinned_tool(self, stop: Stop) -> str | None:
         """Return the tool that pins the conversation, if that is why the step stops."""
         pin = self._step.pin
         return pin.tool if pin is not None and stop.why == pin.why else None
+
+
+def _lost(key: KeyedRoute, failure: Failure) -> Mapping[Entry, str]:
+    """Return the key that *failure* is about to degrade, with the reason; empty: no key."""
+    if failure.is_of is not Scope.KEY or not may_change_key(failure):
+        return NOTHING
+    return {key.entry_of(Scope.KEY): KEY_WORDS.get(failure.kind, "degraded")}

@@ -11,6 +11,7 @@ from ..event import (
     AttemptFailed,
     AttemptStarted,
     CandidateSkipped,
+    KeyChanged,
     PartsRetracted,
     PatienceStarted,
     PatienceWaiting,
@@ -32,9 +33,10 @@ if TYPE_CHECKING:
     from ...provider.failure import Failure
     from ...provider.route import Route
     from ..event import EngineEvent, Event, Listener, RouteOut
+    from ..plan.keyed_route import KeyedRoute
     from .base_attempt import BaseAttempt
     from .base_step import BaseStep
-    from .decision import Repair, Retry
+    from .step_state import Repair, Retry
 
 
 Verdict = Literal["healthy", "degraded", "none"]
@@ -83,7 +85,9 @@ class StepReporter:
     def attempt_started(self, attempt: BaseAttempt, *, is_probe: bool) -> None:
         """Report that a request is about to be sent."""
         if self.has_listeners:
-            self._emit(AttemptStarted(self._number, attempt.number, attempt.route))
+            self._emit(
+                AttemptStarted(self._number, attempt.number, attempt.route, attempt.key.api_key_env)
+            )
             if is_probe:
                 self._emit(ProbeStarted(self._number, attempt.number, attempt.route))
 
@@ -97,7 +101,14 @@ class StepReporter:
         """Report that a request failed."""
         if self.has_listeners:
             self._emit(
-                AttemptFailed(self._number, attempt.number, attempt.route, failure, attempt.seconds)
+                AttemptFailed(
+                    self._number,
+                    attempt.number,
+                    attempt.route,
+                    failure,
+                    attempt.seconds,
+                    attempt.key.api_key_env,
+                )
             )
 
     def retracted(self, attempt: BaseAttempt) -> None:
@@ -112,14 +123,23 @@ class StepReporter:
         """Report that a route was passed over, and why."""
         self._emit(CandidateSkipped(self._number, route, why))
 
-    def retrying(self, step: BaseStep, route: Route, retry: Retry, failure: Failure) -> None:
+    def retrying(self, step: BaseStep, key: KeyedRoute, retry: Retry, failure: Failure) -> None:
         """Report that the same route is asked again after a wait."""
         logger.info(
             "retrying route=%s reason=%s status=%s wait=%.1fs retry=%d/%d",
-            route, failure.kind, failure.status, retry.wait, step.retries, retry.allowed,
+            _named(key), failure.kind, failure.status, retry.wait, step.retries, retry.allowed,
         )  # fmt: skip
         number = len(step.attempts) + 1
-        self._emit(Waiting(self._number, number, route, retry.wait, failure))
+        self._emit(Waiting(self._number, number, key.route, retry.wait, failure))
+
+    def key_changed(self, key: KeyedRoute, next_key_env: str, failure: Failure) -> None:
+        """Report that the same route is asked at once with another key than that of *key*."""
+        logger.info(
+            "changed key route=%s to=%s reason=%s status=%s",
+            _named(key), next_key_env, failure.kind, failure.status,
+        )  # fmt: skip
+        present = key.api_key_env or ""
+        self._emit(KeyChanged(self._number, key.route, present, next_key_env, failure))
 
     def patience_started(
         self, step: BaseStep, failure: Failure, routes: tuple[RouteOut, ...], seconds: float,
@@ -158,22 +178,23 @@ class StepReporter:
         self._emit(Swapped(self._number, from_route, route, failure, swaps, max_swaps))
 
     def degraded(
-        self, route: Route, seconds: float, failure: Failure, *, resets_in: float | None
+        self, key: KeyedRoute, seconds: float, failure: Failure, *, resets_in: float | None
     ) -> None:
-        """Report that *route* is degraded for *seconds*.
+        """Report that *key*, or its route, is degraded for *seconds*.
 
         Args:
             resets_in: Seconds until a known reset that is later; None: there is none.
         """
         reset_at = None if resets_in is None else _instant(resets_in)
         if reset_at is None:
-            logger.info("degraded route=%s reason=%s for=%.0fs", route, failure.kind, seconds)
+            logger.info("degraded route=%s reason=%s for=%.0fs", _named(key), failure.kind, seconds)
         else:
             logger.info(
                 "degraded until=%s route=%s reason=%s probe_in=%.0fs",
-                reset_at.isoformat(timespec="seconds"), route, failure.kind, seconds,
+                reset_at.isoformat(timespec="seconds"), _named(key), failure.kind, seconds,
             )  # fmt: skip
-        self._emit(RouteDegraded(self._number, route, seconds, failure, reset_at))
+        scope, name = failure.is_of, key.api_key_env
+        self._emit(RouteDegraded(self._number, key.route, seconds, failure, scope, name, reset_at))
 
     def _emit(self, event: EngineEvent) -> None:
         for listener in self._listeners:
@@ -185,6 +206,11 @@ class StepReporter:
             except BaseException as interrupt:  # noqa: BLE001 - `raise_interrupt` raises it
                 if self.interrupt is None:
                     self.interrupt = interrupt
+
+
+def _named(key: KeyedRoute) -> str:
+    """Return the route, with the variable of its key if the provider has several."""
+    return key.route if key.api_key_env is None else f"{key.route} key={key.api_key_env}"
 
 
 def _instant(seconds: float) -> datetime | None:

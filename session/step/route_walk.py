@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from ..plan.chain_entry import too_small
 from ..plan.sibling_map import reachable
 from ..skip_reason import TEMPORARY_REASONS
-from .swap_target import SwapTarget
+from .key_choice import due_key, first_key, next_key
+from .swap_target import NOTHING, SwapTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ...provider.route import Route
+    from ..plan.keyed_route import Entry, KeyedRoute, KeyRing
     from ..plan.plan import RouteOptions
     from ..skip_reason import PassedOver, Unfit
-    from .decision import Swap
     from .degraded import DegradedRoutes
     from .hooks import Hooks
+    from .move_policy import MoveHistory
     from .reporter import StepReporter
     from .return_policy import KeptRoute
+    from .step_state import Swap
 
 _NO_COUNTS: dict[Route, int] = {}
 _NO_ROUTES: Mapping[Route, str] = {}
-"""The value of both in most steps; nothing is added to them."""
+_NO_KEYS: Mapping[str | None, int] = {}
+"""The values in most steps; nothing is added to them."""
 
 
 class RouteWalk:
@@ -33,6 +37,9 @@ class RouteWalk:
 
     Attributes:
         route: Where the step is.
+        key: The route, with the key that the step uses there.
+        left_keys: The variables of the keys that the step left on this route, each with the retries
+            that were made with it.
         skipped: Routes that were passed over, with the reason against each.
         too_long: Routes that could take a shorter step.
         uncounted: Routes that need `resolve_size` before anything is sent there, each with its
@@ -43,21 +50,32 @@ class RouteWalk:
         "_degraded",
         "_estimated",
         "_is_kept",
+        "_keys",
         "_options",
         "_passed_over",
         "_reporter",
         "_serves",
         "_tried",
+        "key",
+        "left_keys",
         "route",
         "skipped",
         "too_long",
         "uncounted",
     )
 
+    key: KeyedRoute
+
     def __init__(
-        self, options: RouteOptions, degraded: DegradedRoutes, reporter: StepReporter, hooks: Hooks
+        self,
+        options: RouteOptions,
+        degraded: DegradedRoutes,
+        keys: KeyRing,
+        reporter: StepReporter,
+        hooks: Hooks,
     ) -> None:
         self._degraded = degraded
+        self._keys = keys
         self._reporter = reporter
         self._serves = hooks.serves
         self._estimated: Mapping[Route, str] = {}
@@ -77,6 +95,7 @@ class RouteWalk:
         self._passed_over: PassedOver = ()
         self._is_kept = False
         self.skipped = _NO_ROUTES
+        self.left_keys = _NO_KEYS
 
     def start(self, kept: KeptRoute | None = None) -> bool:
         """Start on the first route that is fit and healthy; False: no route can take the step.
@@ -126,6 +145,17 @@ class RouteWalk:
             self._skip(route, why)
         return why is None
 
+    def take_key(self, history: MoveHistory | None = None) -> None:
+        """Choose the key for the route where the step is.
+
+        Args:
+            history: If this route answered last, the key of that answer is taken if it is healthy.
+        """
+        is_same = history is not None and history.route == self.route
+        preferred = history.api_key_env if is_same and history is not None else None
+        self.left_keys = _NO_KEYS
+        self.key = first_key(self._keys, self._degraded, self.route, preferred)
+
     def resolve_size(self, route: Route, tokens: int | None) -> bool:
         """Record how many *tokens* the step takes on *route*; True if it fits there.
 
@@ -156,14 +186,15 @@ class RouteWalk:
         self._reporter.step_started(requested, self.route, dict(passed_over).get(requested))
         self._skip_all(passed_over)
 
-    def swap_target(self) -> SwapTarget:
-        """Return where the step would go from here.
+    def swap_target(self, without: Mapping[Entry, str] = NOTHING) -> SwapTarget:
+        """Return where the step would go from here; *without*: as in `why_unavailable`.
 
         If the step started on a kept route, the requested route comes first, also in a chain,
         because this step has not tried it.
         """
         options = self._options
-        if self._is_kept and self._tried is None and self._why_not(options.requested) is None:
+        is_new = self._is_kept and self._tried is None
+        if is_new and self._why_not(options.requested, without) is None:
             return SwapTarget(options.requested, is_available=True)
         return self._degraded.candidate(
             self.route,
@@ -172,6 +203,7 @@ class RouteWalk:
             tried=self._tried or (self.route,),
             unfit=self._unfit,
             returns=not options.is_chain,
+            without=without,
         )
 
     def move(self, swap: Swap) -> None:
@@ -179,6 +211,36 @@ class RouteWalk:
         self._skip_all(swap.passed_over)
         self._tried = (self._tried or frozenset((self.route,))) | {swap.sibling}
         self.route = swap.sibling
+        self.take_key()
+
+    def keys_to_try(self) -> tuple[KeyedRoute | None, tuple[KeyedRoute, float] | None]:
+        """Return the next healthy key that was not tried here, and the tried one due back first.
+
+        None for either: there is none.
+        """
+        route, present = self.route, self.key.api_key_env
+        if present is None:
+            return None, None
+        untried = next_key(self._keys, self._degraded, route, {present, *self.left_keys})
+        tried = self.left_keys.keys() - {present}
+        return untried, due_key(self._keys, self._degraded, route, tried) if tried else None
+
+    def has_keys(self) -> bool:
+        """True if several keys of the provider are set."""
+        return self.key.api_key_env is not None and (
+            len(list(islice(self._keys.usable(self.route), 2))) > 1
+        )
+
+    def change_key(self, api_key_env: str, retries: int) -> int:
+        """Use another key on this route; return the retries that the step made with it.
+
+        Args:
+            retries: The retries that the step made with the present key.
+        """
+        made = self.left_keys.get(api_key_env, 0)
+        self.left_keys = {**self.left_keys, self.key.api_key_env: retries}
+        self.key = next(key for key in self._keys.of(self.route) if key.api_key_env == api_key_env)
+        return made
 
     def report_unfit(self, passed_over: PassedOver) -> None:
         """Report the routes of *passed_over* that cannot take the step at all."""
@@ -188,9 +250,9 @@ class RouteWalk:
         """Return the routes that were passed over and could take a shorter step."""
         return [route for route in self.skipped if route in self.too_long]
 
-    def _why_not(self, route: Route) -> str | None:
+    def _why_not(self, route: Route, without: Mapping[Entry, str] = NOTHING) -> str | None:
         """Return why the step cannot start on *route* now; None: it can."""
-        return self._unfit(route) or self._degraded.why_unavailable(route)
+        return self._unfit(route) or self._degraded.why_unavailable(route, without=without)
 
     def _unfit(self, route: Route) -> str | None:
         """Return why *route* cannot take this step; None: it can.

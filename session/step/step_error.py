@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ...provider.route import Route
     from .base_attempt import BaseAttempt
     from .base_step import BaseStep
-    from .decision import Stop
     from .degraded import DegradedRoutes
+    from .step_state import Stop
 
 
 def error_to_raise(
@@ -137,10 +137,16 @@ def summarize_attempts(attempts: Sequence[BaseAttempt], why: str, degraded: Degr
 
 def _failures(attempts: Sequence[BaseAttempt]) -> Iterator[str]:
     """Return a text for each run of equal failures, as "1-4. a/b server_error 503: ..."."""
-    for run in equal_runs(attempts, key=lambda each: f"{each.route} {each.failure}"):
+    for run in equal_runs(attempts, key=lambda each: f"{_place(each)} {each.failure}"):
         first, last = run[0].number, run[-1].number
         numbers = f"{first}" if first == last else f"{first}-{last}"
-        yield f"{numbers}. {run[0].route} {run[0].failure}"
+        yield f"{numbers}. {_place(run[0])} {run[0].failure}"
+
+
+def _place(attempt: BaseAttempt) -> str:
+    """Return the route of *attempt*, with the variable of its key if the provider has several."""
+    key = attempt.key
+    return key.route if key.api_key_env is None else f"{key.route} with {key.api_key_env}"
 
 
 def describe(error: BaseException) -> str:

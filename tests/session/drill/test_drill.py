@@ -18,7 +18,8 @@ from sidestep.session.drill.report import report
 from sidestep.session.drill.timeline import draw
 from sidestep.session.plan.limits import Limits
 from sidestep.session.step import recovery as engine
-from sidestep.session.step.decision import Decision, StepState, Stop, Swap, decide
+from sidestep.session.step.decision import decide
+from sidestep.session.step.step_state import Decision, StepState, Stop, Swap
 
 from ...virtual import run_virtually
 

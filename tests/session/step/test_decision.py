@@ -9,7 +9,8 @@ import pytest
 
 from sidestep import Failure, FailureKind, FallbackConfig, Route
 from sidestep.session.plan.limits import Limits
-from sidestep.session.step.decision import Decision, Retry, StepState, Stop, Swap, decide
+from sidestep.session.step.decision import decide
+from sidestep.session.step.step_state import Decision, Retry, StepState, Stop, Swap
 
 SIBLING = Route("anthropic/claude-sonnet-5")
 LISTED = frozenset({402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529})

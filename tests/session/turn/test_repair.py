@@ -21,7 +21,8 @@ from sidestep import (
 from sidestep.provider.cure import Change, Cure
 from sidestep.provider.error import ProviderError
 from sidestep.session.plan.limits import Limits
-from sidestep.session.step.decision import Decision, Repair, StepState, Stop, Swap, decide
+from sidestep.session.step.decision import decide
+from sidestep.session.step.step_state import Decision, Repair, StepState, Stop, Swap
 
 from ...virtual import VirtualClock
 from .outage import A as P
