@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
-from sidestep import Failure, FailureKind, FallbackConfig, Route
+from sidestep import Failure, FailureKind, FallbackConfig, Route, Scope
 from sidestep.session.plan.limits import Limits
 from sidestep.session.step.decision import decide
-from sidestep.session.step.step_state import Decision, Retry, StepState, Stop, Swap
+from sidestep.session.step.step_state import Decision, NextKey, Retry, StepState, Stop, Swap
 
 SIBLING = Route("anthropic/claude-sonnet-5")
 LISTED = frozenset({402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529})
@@ -456,5 +456,125 @@ def test_a_stop_says_why(
 
 def _without_why(decision: Decision) -> Decision:
     if isinstance(decision, Retry):
-        return retry(decision.wait)
+        return replace(decision, allowed=0, is_hinted=False, is_outage=False)
     return stop(decision.cooldown) if isinstance(decision, Stop) else decision
+
+
+def key(cooldown: float = 0.0, *, is_exact: bool = False) -> NextKey:
+    return NextKey(api_key_env="K2", cooldown=cooldown, is_exact=is_exact)
+
+
+def due(wait: float, cooldown: float = 0.0, *, is_exact: bool = False) -> Retry:
+    return replace(retry(wait), api_key_env="K1", cooldown=cooldown, is_exact=is_exact)
+
+
+NEXT = {"next_key": "K2", "has_keys": True}
+DUE = {"due_key": "K1", "due_in": 9.0, "has_keys": True}
+
+
+@pytest.mark.parametrize(
+    ("failure", "standing", "decision"),
+    [
+        pytest.param({"kind": "rate_limit"}, NEXT, key(), id="a limit"),
+        pytest.param(
+            {"kind": "rate_limit", "retry_after": 7.0}, NEXT, key(7.0, is_exact=True),
+            id="a limit with a hint is left alone exactly so long",
+        ),
+        pytest.param(
+            {"kind": "rate_limit"}, NEXT | {"resets_in": 7.0}, key(7.0, is_exact=True),
+            id="a limit with a reset",
+        ),
+        pytest.param({"kind": "quota", "status": 402}, NEXT, key(), id="money"),
+        pytest.param(
+            {"kind": "quota", "retry_after": 7.0}, NEXT, key(7.0), id="money with a hint"
+        ),
+        pytest.param({"kind": "auth", "status": 401}, NEXT, key(), id="auth, not listed"),
+        pytest.param(
+            {"kind": "auth", "status": 401, "scope": Scope.KEY}, NEXT, key(), id="of the key"
+        ),
+        pytest.param(
+            {"kind": "quota", "scope": Scope.ROUTE}, NEXT | {"sibling": SIBLING},
+            Swap(sibling=SIBLING, cooldown=0.0), id="money that is the route's",
+        ),
+        pytest.param(
+            {"kind": "rate_limit", "should_retry": False}, NEXT, key(),
+            id="the provider says not to retry",
+        ),
+        pytest.param({"kind": "server_error", "status": 500}, NEXT, RETRY, id="a server error"),
+        pytest.param({"kind": "not_found", "status": 404}, NEXT, stop(), id="not found"),
+        pytest.param(
+            {"kind": "rate_limit"}, NEXT | {"sibling": SIBLING, "sibling_is_healthy": True}, key(),
+            id="before a healthy sibling",
+        ),
+        pytest.param(
+            {"kind": "rate_limit"}, NEXT | {"retries": 3, "swaps": 2}, key(),
+            id="with every retry and swap spent",
+        ),
+        pytest.param(
+            {"kind": "quota"}, NEXT | {"repair": "asked for less"}, key(), id="before a repair"
+        ),
+        pytest.param({"kind": "rate_limit"}, DUE, RETRY, id="no hint: the same key again"),
+        pytest.param(
+            {"kind": "rate_limit", "retry_after": 30.0}, DUE, due(9.0, 30.0, is_exact=True),
+            id="the other key is back first",
+        ),
+        pytest.param(
+            {"kind": "rate_limit", "retry_after": 5.0}, DUE,
+            retry(5.0), id="this key is back first",
+        ),
+        pytest.param(
+            {"kind": "rate_limit", "retry_after": 900.0}, DUE | {"due_in": 800.0}, stop(900.0),
+            id="both after the longest wait",
+        ),
+        pytest.param(
+            {"kind": "rate_limit", "retry_after": 30.0}, DUE | {"due_retries": 3},
+            retry(30.0), id="the other key has no retry left",
+        ),
+        pytest.param(
+            {"kind": "rate_limit"}, DUE | {"retries": 3}, due(9.0), id="this key has no retry left"
+        ),
+        pytest.param(
+            {"kind": "rate_limit"}, DUE | {"retries": 3, "due_retries": 3}, stop(0.0),
+            id="no key has a retry left",
+        ),
+        pytest.param({"kind": "quota"}, DUE, due(9.0), id="money waits for a limited key"),
+        pytest.param(
+            {"kind": "quota", "status": 402},
+            DUE | {"sibling": SIBLING, "sibling_is_healthy": True},
+            Swap(sibling=SIBLING, cooldown=0.0), id="money does not wait beside a sibling",
+        ),
+    ],
+)  # fmt: skip
+def test_a_failure_of_the_key_takes_another_one(
+    failure: dict[str, Any], standing: dict[str, Any], decision: Decision
+) -> None:
+    given = {"message": "", "status": 429} | failure
+    made = decide(
+        Failure(**given | {"kind": FailureKind(given["kind"])}),
+        StepState(backoff=2.0, **standing),
+        Limits(max_retries=3, max_swaps=2, statuses=LISTED, max_wait=60.0),
+    )
+
+    assert _without_why(made) == decision
+
+
+@pytest.mark.parametrize(
+    ("kind", "scope", "has_keys", "cooldown"),
+    [
+        pytest.param("quota", Scope.KEY, True, 0.0, id="the last key"),
+        pytest.param("rate_limit", None, True, 0.0, id="a limit of the last key"),
+        pytest.param("quota", Scope.ROUTE, True, None, id="the route"),
+        pytest.param("server_error", None, True, None, id="a server error"),
+        pytest.param("quota", Scope.KEY, False, None, id="the only key"),
+    ],
+)
+def test_without_a_configuration_only_one_of_several_keys_is_degraded(
+    kind: str, scope: Scope | None, cooldown: float | None, *, has_keys: bool
+) -> None:
+    made = decide(
+        Failure(kind=FailureKind(kind), message="", status=429, scope=scope),
+        StepState(backoff=2.0, retries=5, has_keys=has_keys),
+        Limits(max_retries=5, max_wait=60.0),
+    )
+
+    assert _without_why(made) == stop(cooldown)

@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import json
+import pickle
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sidestep import (
     Failure,
     FailureKind,
+    FallbackExhausted,
+    KeyChanged,
     ProviderError,
     RetryPolicy,
     Route,
+    RouteDegraded,
     Scope,
     Sidestep,
     StepFailed,
 )
+from sidestep.session.event import AttemptFailed, AttemptStarted, Event
+from sidestep.session.event_json import to_json
+from sidestep.session.step.move_policy import MoveHistory
+from sidestep.session.step.waiter import drive
 
+from ...property import examples
 from ...virtual import VirtualClock
 from .form import each_form, run
 
@@ -203,10 +219,9 @@ MOVES = [
         left={A1: 9.0, A2: 60.0, S2: 60.0},
     ),
     Case(
-        id="retries are counted anew for each key",
-        replies={A1: [limited(1.0)], A2: [limited(1.0)]},
-        asked=[A1, A2, A2, A2, A1, A1], ends=None, slept=[2.0, 4.0, 8.0, 2.0],
-        settings=ALONE | {"keys": (ONE, TWO)},
+        id="retries are counted anew for each key, and a retry goes to the key that is back first",
+        replies={A1: [limited(1.0)], A2: [limited(1.0)]}, asked=[A1, A2, A2, A1, A2, A1],
+        slept=[2.0, 4.0, 4.0, 8.0], ends=None, left={A1: 60.0}, settings=ALONE,
     ),
     Case(
         id="without a map only keys rotate",
@@ -282,3 +297,285 @@ async def test_a_step_takes_the_next_key(clock: VirtualClock, case: Case) -> Non
         if (seconds := health.seconds_left(key)) > 0:
             left[f"{key.route} {name}"] = seconds
     assert left == {place: seconds for place, seconds in case.left.items() if place != OUT}
+
+
+@each_form
+async def test_the_events_and_the_log_name_the_key_of_each_attempt(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    events: list[Event] = []
+    middleware = engine(clock)
+    agent = Agent({A1: [SPENT], A2: [limited(90.0)], OUT: HI})
+    await run(middleware.step(A, on_event=events.append), agent.call)
+
+    started = [e.api_key_env for e in events if isinstance(e, AttemptStarted)]
+    failed = [e.api_key_env for e in events if isinstance(e, AttemptFailed)]
+    degraded = [(e.api_key_env, e.scope, e.seconds) for e in events if isinstance(e, RouteDegraded)]
+    assert started == [ONE, TWO, None]
+    assert failed == [ONE, TWO]
+    assert degraded == [(ONE, Scope.KEY, 60.0), (TWO, Scope.KEY_ON_ROUTE, 90.0)]
+    (changed,) = [e for e in events if isinstance(e, KeyChanged)]
+    assert (changed.route, changed.api_key_env, changed.next_key_env) == (A, ONE, TWO)
+    assert to_json(changed)["failure"]["kind"] == "quota"
+    assert f"changed key route={A} key={ONE} to={TWO} reason=quota status=402" in caplog.text
+    assert f"degraded route={A} key={TWO} reason=rate_limit for=90s" in caplog.text
+
+
+@each_form
+async def test_the_error_of_a_step_names_the_key_of_each_attempt(clock: VirtualClock) -> None:
+    agent = Agent({A1: [SPENT], A2: [REFUSED], OUT: [REFUSED]})
+    middleware = engine(clock, fallbackOnErrors=[401])
+    with pytest.raises(FallbackExhausted) as caught:
+        await run(middleware.step(A), agent.call)
+
+    assert "1. house/a with K1 quota 402: no; 2. house/a with K2 auth 401: no" in str(caught.value)
+    assert "3. other/x auth 401: no" in str(caught.value)
+    assert [each.api_key_env for each in caught.value.attempts] == [ONE, TWO, "OTHER"]
+
+
+@each_form
+async def test_an_attempt_hands_out_its_key_while_it_runs_and_nowhere_else(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Planted values: none is in an event, a line of the log, an error, a repr or a pickle."""
+    caplog.set_level("DEBUG")
+    events: list[Event] = []
+    agent = Agent({A1: [SPENT], A2: [limited()], OUT: [no(FailureKind.AUTH, 401)]})
+    seen: list[tuple[str | None, str]] = []
+
+    async def call(attempt: Any) -> str:
+        seen.append((attempt.api_key, repr(attempt)))
+        return await agent.call(attempt)
+
+    step = engine(clock, fallbackOnErrors=[401, 402, 429]).step(A, on_event=events.append)
+    with pytest.raises(StepFailed) as caught:
+        await run(step, call)
+
+    assert [key for key, _ in seen] == [VALUES[ONE]] + [VALUES[TWO]] * 3 + [None]
+    assert [attempt.api_key for attempt in step.attempts] == [None] * 5
+    told = f"{events!r} {[to_json(e) for e in events]} {seen[0][1]} {step!r} {caught.value!r}"
+    told += f"{caplog.text} {caught.value} {pickle.dumps(caught.value)!r} {caught.value.attempts!r}"
+    assert "K2" in told
+    assert [value for value in VALUES.values() if value in told] == []
+
+
+@each_form
+async def test_an_attempt_names_its_key_also_where_the_provider_has_one_or_none(
+    clock: VirtualClock,
+) -> None:
+    middleware = engine(clock, keys=[ONE], siblings=None)
+    seen = []
+
+    async def call(attempt: Any) -> str:
+        seen.append((attempt.api_key_env, attempt.api_key))
+        return "hello"
+
+    for route in ("house/a", "other/x", "ollama/x", "nobody/x"):
+        await run(middleware.step(route), call)
+
+    assert seen == [(ONE, VALUES[ONE]), ("OTHER", None), (None, None), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("history", "out", "asked"),
+    [
+        pytest.param(MoveHistory(route=A, api_key_env=TWO), [], A2, id="its key"),
+        pytest.param(MoveHistory(route=A), [], A1, id="no key is known"),
+        pytest.param(MoveHistory(route=A, api_key_env="GONE"), [], A1, id="a key of the past"),
+        pytest.param(MoveHistory(route=A, api_key_env=TWO), [TWO], A1, id="its key is out"),
+        pytest.param(MoveHistory(route=B, api_key_env=TWO), [], A1, id="it was elsewhere"),
+        pytest.param(MoveHistory(api_key_env=TWO), [], A1, id="nothing answered"),
+        pytest.param(MoveHistory(route=A, api_key_env=TWO), [ONE, TWO], A1, id="each is out"),
+    ],
+)
+@each_form
+async def test_a_conversation_stays_with_its_key_while_that_is_healthy(
+    clock: VirtualClock, history: MoveHistory, out: list[str], asked: str
+) -> None:
+    middleware = engine(clock, siblings=None)
+    for seconds, name in enumerate(out, 60):
+        middleware.degraded.degrade(("house", name), cooldown=seconds)
+    agent = Agent({A1: HI, A2: HI})
+    await run(middleware.step(A, history=history), agent.call)
+
+    assert agent.asked == [asked]
+
+
+@each_form
+async def test_a_conversation_that_may_not_move_takes_the_next_key_all_the_same(
+    clock: VirtualClock,
+) -> None:
+    middleware = engine(clock, movePolicy="first_call")
+    agent = Agent({A1: [SPENT], A2: HI})
+    history = MoveHistory(holds_calls=True, route=A, api_key_env=ONE)
+
+    assert await run(middleware.step(A, history=history), agent.call) == "hello"
+    assert agent.asked == [A1, A2]
+
+
+@each_form
+async def test_a_tool_that_has_started_keeps_a_step_from_the_next_key(clock: VirtualClock) -> None:
+    middleware = engine(clock)
+    agent = Agent({A1: [SPENT], A2: HI})
+
+    async def call(attempt: Any) -> str:
+        attempt.tool_started("send_mail")
+        return await agent.call(attempt)
+
+    with pytest.raises(StepFailed, match="send_mail"):
+        await run(middleware.step(A), call)
+    assert agent.asked == [A1]
+    assert not middleware.degraded.is_available(middleware.active.keys_of(A)[0])
+
+
+@each_form
+async def test_the_next_step_starts_with_the_healthy_key_and_probes_the_other_after_its_cooldown(
+    clock: VirtualClock,
+) -> None:
+    middleware = engine(clock)
+    agent = Agent({A1: [SPENT, "again"], A2: HI})
+    for _ in range(2):
+        await run(middleware.step(A), agent.call)
+    clock.now += 60
+    events: list[Event] = []
+    await run(middleware.step(A, on_event=events.append), agent.call)
+
+    assert agent.asked == [A1, A2, A2, A1]
+    assert [type(e).__name__ for e in events if "Probe" in type(e).__name__] == [
+        "ProbeStarted", "ProbeEnded",
+    ]  # fmt: skip
+    assert middleware.degraded.is_available(middleware.active.keys_of(SAME)[0])
+
+
+@each_form
+async def test_a_probe_that_its_key_fails_leaves_the_route_to_the_next_key(
+    clock: VirtualClock,
+) -> None:
+    """The route was degraded and is due; the refusal of one key says nothing of it."""
+    middleware = engine(clock)
+    middleware.degraded.degrade(A, cooldown=60)
+    clock.now += 60
+    agent = Agent({A1: [SPENT], A2: HI})
+
+    assert await run(middleware.step(A), agent.call) == "hello"
+    assert agent.asked == [A1, A2]
+    assert middleware.degraded.is_available(A)
+
+
+@each_form
+async def test_an_answer_with_one_key_forgives_no_other(clock: VirtualClock) -> None:
+    middleware = engine(clock)
+    agent = Agent({A1: [limited(30.0)], A2: HI})
+    await run(middleware.step(A), agent.call)
+    clock.now += 10
+
+    assert middleware.degraded.seconds_left(middleware.active.keys_of(A)[0]) == 20.0
+    assert middleware.healthy(A) == A
+
+
+async def test_healthy_passes_over_a_route_with_each_key_out(clock: VirtualClock) -> None:
+    middleware = engine(clock, siblings=[SAME, B])
+    starts = []
+    for name in (ONE, TWO):
+        middleware.degraded.degrade(("house", name), cooldown=60, kind=FailureKind.QUOTA)
+        starts.append(middleware.healthy(A))
+    step = middleware.step(A)
+    await run(step, Agent({OUT: HI}).call)
+
+    assert starts == [A, B]
+    assert step.skipped == {A: "out of quota", SAME: "out of quota"}
+
+
+async def test_steps_that_meet_a_limited_key_together_send_it_one_request_each(
+    clock: VirtualClock,
+) -> None:
+    middleware = engine(clock)
+    agent = Agent({A1: [limited(30.0)], A2: HI})
+
+    async def call(attempt: Any) -> str:
+        await anyio.lowlevel.checkpoint()
+        return await agent.call(attempt)
+
+    async with anyio.create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(middleware.step(A).run, call)
+    await middleware.step(A).run(call)
+
+    assert (agent.asked.count(A1), agent.asked.count(A2)) == (20, 21)
+
+
+async def test_threads_share_what_their_keys_taught_them() -> None:
+    """In real time, because each thread has a step of its own; nobody waits."""
+    middleware = engine(VirtualClock())
+    agent = Agent({A1: [SPENT], A2: HI})
+    first = middleware.step_sync(A)
+    for attempt in first:
+        with attempt:
+            raise SPENT
+        break
+    first.close()
+
+    def work() -> None:
+        for attempt in middleware.step_sync(A):
+            with attempt:
+                drive(agent.call(attempt))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert agent.asked == [A2] * 8
+
+
+async def test_keys_rotate_on_trio(clock: VirtualClock) -> None:
+    agent = Agent({A1: [SPENT], A2: HI})
+
+    async def take() -> Any:
+        return await engine(clock).step(A).run(agent.call)
+
+    assert await anyio.to_thread.run_sync(lambda: anyio.run(take, backend="trio")) == "hello"
+    assert agent.asked == [A1, A2]
+
+
+WORDS = (limited(), limited(3.0), limited(200.0), SPENT, REFUSED, DAILY, DOWN, "hello")
+
+
+@each_form
+@given(data=st.data())
+@examples(60)
+async def test_the_attempts_of_a_step_are_bounded_whatever_the_keys_answer(data: Any) -> None:
+    clock = VirtualClock()
+    keys = data.draw(st.sampled_from([(), (ONE,), (ONE, TWO), KEYS]), "keys")
+    siblings = data.draw(st.sampled_from([None, (B,), (SAME, B), (SAME,)]), "siblings")
+    retries = data.draw(st.integers(0, 2), "retries")
+    cooldown = data.draw(st.sampled_from([0, 5, 60]), "cooldown")
+    settings = {"maxUpstreamRetryAttempts": retries, "cooldownSeconds": cooldown}
+    middleware = engine(clock, keys=keys, siblings=siblings, **settings)
+    swaps = 0 if siblings is None else 2
+    retries = 2 if siblings is None else retries
+    events: list[Event] = []
+    for _ in range(4):
+        reply = data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), "replies")
+        before, calls = len(clock.slept), 0
+
+        async def call(attempt: Any, reply: Any = reply) -> str:
+            nonlocal calls
+            word = reply[min(calls, len(reply) - 1)]
+            calls += 1
+            clock.now += data.draw(st.sampled_from([0.0, 0.0, 4.0, 70.0]))
+            if isinstance(word, ProviderError):
+                raise ProviderError(replace(word.failure))
+            return str(word)
+
+        step = middleware.step(A, on_event=events.append)
+        with suppress(ProviderError, StepFailed):
+            await run(step, call)
+        assert 1 <= calls <= (retries + 1) * (swaps + 1) * max(1, len(keys))
+        assert all(wait <= 60.0 for wait in clock.slept[before:])
+        assert step.is_over
+        clock.now += data.draw(st.sampled_from([0.0, 10.0, 100.0]))
+    started = sum(type(event).__name__ == "ProbeStarted" for event in events)
+    assert started == sum(type(event).__name__ == "ProbeEnded" for event in events)
