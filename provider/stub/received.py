@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from ..route import Route
     from ..server.connection import HttpRequest
 
-SECRETS = frozenset({"authorization", "proxy-authorization", "cookie"} | {"x-api-key", "api-key"})
+SECRETS = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "x-api-key", "x-goog-api-key", "api-key"}
+)
 MASK = "***"
 
 
@@ -29,6 +31,7 @@ class ReceivedRequest:
         at: When it arrived, by the stub's timer, in seconds.
         body: The JSON that was sent; its text if it is not JSON.
         headers: Names in lower case; the values of secrets are masked.
+        api_key_env: The variable of its key; None: the scenario does not name the key.
         answered: What was played, as ``503``, ``text``, ``error after 3``, ``cut``.
         closed_by_client: The client left before the answer was complete.
         left: Set when the client leaves before the answer is complete.
@@ -42,6 +45,7 @@ class ReceivedRequest:
     body: object
     headers: dict[str, str]
     query: str = ""
+    api_key_env: str | None = None
     answered: str = ""
     closed_by_client: bool = False
     left: anyio.Event = field(default_factory=anyio.Event, repr=False, compare=False)
@@ -76,6 +80,7 @@ class ReceivedRequest:
             "method": self.method,
             "path": self.path,
             "query": self.query,
+            "api_key_env": self.api_key_env,
             "at": round(self.at - started_at, 6),
             "answered": self.answered,
             "closed_by_client": self.closed_by_client,

@@ -14,19 +14,19 @@ from ..env_value import read_file
 from ..error import ConfigError
 from ..route import Route
 from .answer import ModelAnswer, RefusedConnection
-from .answer_form import read_answer
+from .answer_list import UNAUTHORIZED, read_answers, read_keyed
 from .typed_table import Table, wrong
 
 if TYPE_CHECKING:
     import os
 
     from .answer import Answer
+    from .answer_list import KeyedAnswers
 
-MAX_TIMES = 10_000
 MAX_TOKENS = 1_000_000_000
 
 ANY = "*"
-"""Every route, or every model of a provider, that is not named itself."""
+"""Every route, every model of a provider, or every key, that is not named itself."""
 
 _KEYS = ("title", "answers", "counts")
 
@@ -38,15 +38,19 @@ class Scenario:
     Args:
         answers: For each route its answers, in the order in which they are played. The last one
             is repeated for ever. Empty: every route answers with a short text. ``provider/*`` is
-            every other route of a provider, `ANY` every other route.
+            every other route of a provider, `ANY` every other route. Where `keyed` has answers,
+            these here are for every other key, and for requests without a key.
         title: What the outage is about.
         counts: How many tokens a route counts in any request. None: it does not count. A route
             that is missing here counts a token for every four bytes.
+        keyed: For each route in *answers* that answers by key: the answers to each key, by its
+            variable.
     """
 
     answers: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
     title: str = ""
     counts: Mapping[Route, int | None] = field(default_factory=dict)
+    keyed: Mapping[str, KeyedAnswers] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -78,8 +82,16 @@ class Scenario:
                 '`answers` is missing: write {"answers": {"provider/model": [{"text": "..."}]}}'
             )
         by_route = Table(obj["answers"], "answers")
+        keyed = {
+            _routes(key): read_keyed(value, f"answers[{key!r}]")
+            for key, value in by_route.items()
+            if isinstance(value, Mapping) and "keys" in value
+        }
         answers = {
-            _routes(key): _answers(value, f"answers[{key!r}]") for key, value in by_route.items()
+            _routes(key): keyed[key].pop(ANY, UNAUTHORIZED)
+            if key in keyed
+            else read_answers(value, f"answers[{key!r}]")
+            for key, value in by_route.items()
         }
         _check_refusals(answers)
         counts = Table(obj.get("counts", {}), "counts")
@@ -87,15 +99,42 @@ class Scenario:
             answers,
             table.text("title"),
             {_route(key, "counts"): _tokens(counts, key) for key, _ in counts.items()},
+            keyed,
         )
 
-    def answer(self, route: Route, number: int) -> Answer | None:
-        """Return the answer to request *number* on *route*, from 1; None: the route is unknown."""
+    def answer(self, route: Route, number: int, key: str | None = None) -> Answer | None:
+        """Return the answer to request *number* on *route*, from 1; None: the route is unknown.
+
+        Args:
+            key: The variable of the request's key, if the route has answers of its own for it;
+                *number* counts the requests with it.
+        """
         if not self.answers:
             return ModelAnswer(text=f"Hello from the stub of sidestep, in place of {route}.")
+        name = self._name(route)
+        if name is None:
+            return None
+        found = self.answers[name] if key is None else self.keyed[name][key]
+        return found[min(number, len(found)) - 1]
+
+    def has_answers_for(self, route: Route, key: str | None) -> bool:
+        """True if *route* has answers of its own for the key in the variable *key*."""
+        name = self._name(route)
+        return name is not None and key in self.keyed.get(name, {})
+
+    def _name(self, route: Route) -> str | None:
+        """Return the name in `answers` that stands for *route*; None: no name does."""
         names = (route, f"{route.provider}/{ANY}", ANY)
-        found = next((self.answers[name] for name in names if name in self.answers), None)
-        return None if found is None else found[min(number, len(found)) - 1]
+        return next((name for name in names if name in self.answers), None)
+
+    def key_variables(self, provider: str) -> tuple[str, ...]:
+        """Return the variables of the keys that the routes of *provider* tell apart, in order."""
+        keyed = (
+            keys
+            for name, keys in self.keyed.items()
+            if name == ANY or Route(name).provider == provider
+        )
+        return tuple(dict.fromkeys(variable for keys in keyed for variable in keys))
 
     @property
     def providers(self) -> tuple[str, ...]:
@@ -145,25 +184,6 @@ def _tokens(counts: Table, key: str) -> int | None:
     if isinstance(counts.get(key), int):
         return counts.whole(key, 0, most=MAX_TOKENS)
     raise wrong(f"counts[{key!r}]", counts.get(key), "a number of tokens, or false")
-
-
-def _answers(value: object, where: str) -> tuple[Answer, ...]:
-    """Return the answers of one route; a single answer may stand without a list."""
-    if isinstance(value, Mapping):
-        return _repeated(value, where)
-    if not isinstance(value, list | tuple) or not value:
-        raise wrong(where, value, "an answer or a list of answers, at least one")
-    return tuple(
-        answer
-        for number, item in enumerate(value)
-        for answer in _repeated(item, f"{where}[{number}]")
-    )
-
-
-def _repeated(value: object, where: str) -> tuple[Answer, ...]:
-    answer = read_answer(value, where)
-    times = Table(value, where).whole("times", 1, least=1, most=MAX_TIMES)
-    return (answer,) * times
 
 
 def _check_refusals(answers: Mapping[str, tuple[Answer, ...]]) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypedDict
 from urllib.parse import quote
 
 import anyio
@@ -20,6 +20,7 @@ from .connection import Connection, PlannedReply
 from .endpoint import KNOWN, SERVED, Endpoint, place_of
 from .model_list import ModelQuestion
 from .received import ReceivedRequest
+from .request_key import key_complaint, keys_in
 from .scenario import ANY, Scenario
 from .script import Script, complaint_script, error_script, json_script, script_of
 from .strict.judge import complaint
@@ -27,14 +28,23 @@ from .token_count import count_script
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from ..server.connection import HttpRequest
     from ..wire_name import Wire
+    from .strict.complaint import Complaint
     from .wire.base import StubRequest
 
 BACKLOG = 1024
+
+
+class PlayedProvider(TypedDict):
+    """The settings of one provider that the stub plays, as ``SIDESTEP_PROVIDERS`` has them."""
+
+    wire: Wire
+    baseUrl: str
+    apiKeyEnv: str | list[str] | None
 
 
 class Stub:
@@ -48,6 +58,8 @@ class Stub:
         port: 0: any free port.
         strict: Refuse what the real APIs refuse, in their own words. A refused request uses up no
             answer of the scenario.
+        keys: The values of the keys that the scenario names, by variable; None, or one that is
+            missing: ``stub-VARIABLE``.
         timer: Clock to read, in seconds.
 
     Attributes:
@@ -66,6 +78,7 @@ class Stub:
         port: int = 0,
         *,
         strict: bool = False,
+        keys: Mapping[str, str] | None = None,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self.scenario = Scenario() if scenario is None else scenario
@@ -76,9 +89,10 @@ class Stub:
         self._address = host
         self._port = port
         self._is_strict = strict
+        self._keys = keys or {}
         self._timer = timer
         self._started_at = 0.0
-        self._request_counts: Counter[Route] = Counter()
+        self._request_counts: Counter[tuple[Route, str | None]] = Counter()
         self._refusing: dict[str, int] = {}
         self._arrival = anyio.Event()
         self._cleanup = ExitStack()
@@ -133,8 +147,17 @@ class Stub:
         """Return where *provider* is played: `url`, or its own port that refuses connections."""
         return self._url(self._refusing.get(provider, self._port))
 
-    def providers(self) -> dict[str, dict[str, str | None]]:
-        """Return a value for ``SIDESTEP_PROVIDERS`` that leads an agent here; it needs no key."""
+    @property
+    def keys(self) -> dict[str, str]:
+        """The keys that the scenario tells apart, by variable: further variables of an agent."""
+        named = (name for keys in self.scenario.keyed.values() for name in keys)
+        return {name: self._keys.get(name, f"stub-{name}").strip() for name in named}
+
+    def providers(self) -> dict[str, PlayedProvider]:
+        """Return a value for ``SIDESTEP_PROVIDERS`` that leads an agent here.
+
+        A provider needs no key, unless the scenario answers by key there; then `keys` has them.
+        """
         named = self.scenario.providers
         is_open = not named or ANY in self.scenario.answers
         names = dict.fromkeys((*named, *KNOWN) if is_open else named)
@@ -167,10 +190,12 @@ class Stub:
     def _url(self, port: int) -> str:
         return f"http://{url_host(self._address)}:{port}"
 
-    def _provider(self, name: str) -> dict[str, str | None]:
+    def _provider(self, name: str) -> PlayedProvider:
         base = f"{self.url_of(name)}/{quote(name, safe='')}"
         wire, ending = place_of(name)
-        return {"wire": wire, "baseUrl": base + ending, "apiKeyEnv": None}
+        keys = list(self.scenario.key_variables(name))
+        variables = keys if len(keys) > 1 else keys[0] if keys else None
+        return {"wire": wire, "baseUrl": base + ending, "apiKeyEnv": variables}
 
     def _answer(self, http: HttpRequest) -> PlannedReply:
         path = path_of(http.target)
@@ -239,10 +264,18 @@ class Stub:
             message = str(error)
             return error_script(endpoint.dialect, 400, request_id=request_id, message=message)
         received.route = request.route
+        received.api_key_env = self._variable(http)
+        refusal = self._refusal(http, request, endpoint, request_id)
+        if refusal is not None:
+            return refusal
         if endpoint.is_count:
             return self._count(request, endpoint.wire, request_id)
-        refusal = self._refusal(request, endpoint.wire, request_id)
-        return self._play(request) if refusal is None else refusal
+        return self._play(request, received.api_key_env)
+
+    def _variable(self, http: HttpRequest) -> str | None:
+        """Return the variable of the request's key; None: the scenario does not name its key."""
+        sent = set(keys_in(http.headers, http.target.partition("?")[2]))
+        return next((variable for variable, key in self.keys.items() if key in sent), None)
 
     def _count(self, request: StubRequest, wire: Wire, request_id: str) -> Script:
         tokens = self.scenario.counts.get(request.route, request.prompt_tokens)
@@ -251,28 +284,47 @@ class Stub:
             return error_script(request.dialect, 404, request_id=request_id, message=message)
         return count_script(request, wire, tokens, request_id=request_id)
 
-    def _refusal(self, request: StubRequest, wire: Wire, request_id: str) -> Script | None:
+    def _refusal(
+        self, http: HttpRequest, request: StubRequest, endpoint: Endpoint, request_id: str
+    ) -> Script | None:
         """Return the response to a request that the real API would refuse; None: it would not."""
         if not self._is_strict:
             return None
-        found = complaint(
-            request.body,
-            route=request.route,
-            vendor=request.vendor,
-            wire=wire,
-            issuer=request.issuer,
-        )
+        found = self._key_complaint(http, request, endpoint.wire)
+        if found is None and not endpoint.is_count:
+            found = complaint(
+                request.body,
+                route=request.route,
+                vendor=request.vendor,
+                wire=endpoint.wire,
+                issuer=request.issuer,
+            )
         if found is None:
             return None
-        return complaint_script(found, request, wire, request_id=request_id)
+        return complaint_script(found, request, endpoint.wire, request_id=request_id)
 
-    def _play(self, request: StubRequest) -> Script:
-        """Return the route's next answer. No other request runs between counting and reading it."""
-        self._request_counts[request.route] += 1
-        request = replace(request, number=self._request_counts[request.route])
-        answer = self.scenario.answer(request.route, request.number)
+    def _key_complaint(
+        self, http: HttpRequest, request: StubRequest, wire: Wire
+    ) -> Complaint | None:
+        """Return the refusal of a request without a key; None: it has one, or needs none."""
+        if not self.scenario.key_variables(request.route.provider):
+            return None
+        query = http.target.partition("?")[2]
+        return key_complaint(http.headers, query, vendor=request.vendor, wire=wire)
+
+    def _play(self, request: StubRequest, key: str | None) -> Script:
+        """Return the next answer of the route, or of the route and the key in the variable *key*.
+
+        No other request runs between counting and reading it.
+        """
+        route = request.route
+        own_key = key if self.scenario.has_answers_for(route, key) else None
+        self._request_counts[route, own_key] += 1
+        place = self._request_counts[route, own_key]
+        number = sum(count for (each, _), count in self._request_counts.items() if each == route)
+        answer = self.scenario.answer(route, place, own_key)
         if answer is not None:
-            return script_of(answer, request)
+            return script_of(answer, replace(request, number=number))
         routes = ", ".join(map(repr, self.scenario.answers))
         message = (
             f"the stub's scenario has no answer for {request.route!r}: it answers for {routes}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -44,7 +45,9 @@ PORT = 8503
 @as_json
 def stub(*, host: str, port: int, scenario: str | None, strict: bool, is_json: bool) -> int:
     played, drill = (None, None) if scenario is None else find_scenario(scenario)
-    server = partial(Stub, played, host, port, strict=strict)
+    # A key that the environment has is taken from there, and never printed.
+    keys = {name: value for name, value in os.environ.items() if value.strip()}
+    server = partial(Stub, played, host, port, strict=strict, keys=keys)
     signals.run(lambda: _serve(server, drill, is_json=is_json))
     return ExitCode.DONE
 
@@ -53,7 +56,8 @@ async def _serve(make: Callable[[], Stub], drill: Drill | None, *, is_json: bool
     """Serve until a signal comes, and print where."""
     async with make() as server:
         if is_json:
-            click.echo(json.dumps({"listening": server.url, "providers": server.providers()}))
+            known = {"providers": server.providers(), "keys": _made_up_keys(server)}
+            click.echo(json.dumps({"listening": server.url, **known}))
         else:
             click.echo(f"listening on {server.url}")
             click.echo(
@@ -68,8 +72,17 @@ def _shell_lines(server: Stub, drill: Drill | None) -> Iterator[str]:
     """Return the variables that lead sidestep to *server*, and a turn for *drill*."""
     if drill is None:
         yield f'export {VARIABLE}="$(curl -s {server.url}/_stub/providers)"'
+        for name, value in _made_up_keys(server).items():
+            yield f"export {name}={value}"
         return
+    hidden = server.keys.keys() - _made_up_keys(server).keys()
     for name, value in environ_of(drill, server).items():
-        yield f"export {name}={shlex.quote(value)}"
+        if name not in hidden:
+            yield f"export {name}={shlex.quote(value)}"
     prompt, route = drill.file.turns[0].prompt, drill.file.route
     yield f"sidestep run {shlex.quote(prompt)} --model {shlex.quote(route)}"
+
+
+def _made_up_keys(server: Stub) -> dict[str, str]:
+    """Return the keys of *server* that the environment does not have, by variable."""
+    return {name: key for name, key in server.keys.items() if not os.environ.get(name, "").strip()}

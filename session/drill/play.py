@@ -153,8 +153,8 @@ def environ_of(drill: Drill, stub: Stub, *, time_scale: float = 1.0) -> dict[str
     deadlines = drill.file.timeouts.model_dump(by_alias=True, exclude_none=True)
     timeouts = {name: seconds * time_scale for name, seconds in deadlines.items()}
     further = {"timeouts": timeouts} if timeouts else {}
-    providers = {name: settings | further for name, settings in stub.providers().items()}
-    environ = {PROVIDERS_VARIABLE: json.dumps(providers)}
+    providers = {name: {**settings, **further} for name, settings in stub.providers().items()}
+    environ = {PROVIDERS_VARIABLE: json.dumps(providers), **stub.keys}
     if drill.file.config is not None:
         environ[VARIABLE] = json.dumps(drill.file.config)
     return environ | {

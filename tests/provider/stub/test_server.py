@@ -129,6 +129,7 @@ async def test_the_stub_lists_what_came_without_its_secrets() -> None:
         "method": "POST",
         "path": "/anthropic/v1/messages",
         "query": "",
+        "api_key_env": None,
         "at": 2.5,
         "answered": "503",
         "closed_by_client": False,

@@ -116,3 +116,41 @@ def test_without_a_drill_the_stub_s_providers_are_led_to_and_nothing_else() -> N
 
     assert line == f'export SIDESTEP_PROVIDERS="$(curl -s {url}/_stub/providers)"\n'
     assert server.stderr.closed or server.stderr.read() == ""
+
+
+@pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
+def test_the_stub_prints_the_keys_that_it_makes_up_and_no_other(
+    tmp_path: Path, *, as_json: bool
+) -> None:
+    scenario = tmp_path / "keys.json"
+    keys = {"keys": {"ONE_KEY": {"text": "first"}, "TWO_KEY": {"text": "second"}}}
+    scenario.write_text(json.dumps({"answers": {"groq/llama": keys}}))
+    server = subprocess.Popen(
+        [*SIDESTEP, "stub", "--port", "0", "--scenario", str(scenario), *["--json"] * as_json],
+        env=environment(ONE_KEY="planted-0123456789"),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+    )  # fmt: skip
+    with server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        listening = server.stdout.readline()
+        lines = [] if as_json else [server.stderr.readline() for _ in range(3)]
+        url = json.loads(listening)["listening"] if as_json else listening.split()[-1]
+        heard = [
+            httpx.post(
+                f"{url}/groq/v1/chat/completions", json={"model": "llama", "messages": []},
+                headers={"authorization": f"Bearer {key}"},
+            ).text
+            for key in ("planted-0123456789", "stub-TWO_KEY")
+        ]  # fmt: skip
+        listed = httpx.get(f"{url}/_stub/requests")
+        server.terminate()
+        rest = server.stdout.read() + server.stderr.read()
+
+    assert ["first" in heard[0], "second" in heard[1]] == [True, True]
+    assert [each["api_key_env"] for each in listed.json()] == ["ONE_KEY", "TWO_KEY"]
+    assert "planted" not in "".join([listening, *lines, rest, listed.text])
+    if as_json:
+        assert json.loads(listening)["keys"] == {"TWO_KEY": "stub-TWO_KEY"}
+    else:
+        assert lines[-1] == "export TWO_KEY=stub-TWO_KEY\n"

@@ -44,7 +44,9 @@ class Outage:
 
     async def __aenter__(self) -> Outage:
         await self.stub.__aenter__()
-        providers: dict[str, dict[str, Any]] = {**self.stub.providers()}
+        providers: dict[str, dict[str, Any]] = {
+            name: {**settings} for name, settings in self.stub.providers().items()
+        }
         for name, seconds in self.timeouts.items():
             providers[name]["timeouts"] = dict(seconds)
         for name, tokens in self.windows.items():
