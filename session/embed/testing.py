@@ -24,10 +24,13 @@ from ..plan.source import VARIABLE
 from ..step.middleware import Sidestep
 
 Answer = str | int | Mapping[str, object]
-"""A text, a status, or a table as in a scenario: ``{"text": "...", "cut": True}``."""
+"""A text, a status, or a table as in a scenario: ``{"text": "...", "cut": True}``.
+
+``{"keys": {"ONE_KEY": 402, "OTHER_KEY": "..."}}`` answers each key of the provider by itself.
+"""
 
 KEY = "stub"
-"""The value of every key; the stub does not check it."""
+"""The value of every key, unless the answers tell keys apart; the stub does not check it."""
 _TIMEOUTS = {"connect": 2, "firstEvent": 2, "gap": 2}
 """The seconds of every timeout. A provider in the same process answers at once, or never."""
 
@@ -66,14 +69,14 @@ class PlayedStub:
 
     Attributes:
         environ: The variables that a coordinator would set: the siblings, the addresses of the
-            providers, and a key for each of them.
+            providers, and their keys.
     """
 
     def __init__(self, stub: Stub, routes: Sequence[Route], clock: Clock) -> None:
         self._stub = stub
         self._clock = clock
         self._providers = stub.providers()
-        self.environ = _environ(self._providers, routes)
+        self.environ = stub.keys | _environ(self._providers, routes)
 
     @cached_property
     def middleware(self) -> Sidestep:
@@ -126,7 +129,7 @@ class StubBlock:
     async def __aenter__(self) -> PlayedStub:
         answers = self._answers
         scenario = Scenario.parse(
-            {"answers": {route: _tables(given) for route, given in answers.items()}}
+            {"answers": {route: _played(given) for route, given in answers.items()}}
         )
         routes = [Route(route) for route in answers if ANY not in route]
         async with AsyncExitStack() as stack:
@@ -189,6 +192,13 @@ def _tables(given: Answer | Sequence[Answer]) -> list[object]:
     return [_table(each) for each in every]
 
 
+def _played(given: Answer | Sequence[Answer]) -> object:
+    """Return the answers of a route, in order or by key, as a scenario has them."""
+    if isinstance(given, Mapping) and isinstance(keys := given.get("keys"), Mapping):
+        return {**given, "keys": {key: _tables(each) for key, each in keys.items()}}
+    return _tables(given)
+
+
 def _table(answer: Answer) -> object:
     if isinstance(answer, str):
         return {"text": answer}
@@ -203,7 +213,7 @@ def _environ(
     known = catalog()
     environ, settings = dict[str, str](), dict[str, object]()
     for name, setting in providers.items():
-        if name in known:
+        if name in known and setting["apiKeyEnv"] is None:
             setting = {**setting, "apiKeyEnv": known[name].api_key_env}
             environ |= dict.fromkeys(known[name].key_variables, KEY)
         settings[name] = {**setting, "timeouts": _TIMEOUTS}

@@ -63,6 +63,30 @@ async def test_a_client_finds_the_stub_by_its_base_url_and_key() -> None:
     assert response.json()["choices"][0]["message"]["content"] == "hello"
 
 
+async def test_each_key_of_a_provider_can_be_answered_by_itself() -> None:
+    keys = {"GROQ_API_KEY": 402, "GROQ_API_KEY_2": ["first", {"text": "second"}]}
+
+    async with testing.stub({C: {"keys": keys}, B: "sibling"}, strict=True) as stub:
+        client = sidestep.Client(providers=stub.middleware.providers, environ=stub.environ)
+        hello = sidestep.Conversation([sidestep.Message("user", [sidestep.Text("Hi")])])
+        heard = []
+        for variable in ["GROQ_API_KEY", "GROQ_API_KEY_2", "GROQ_API_KEY_2"]:
+            rendering = client.render(sidestep.Route(C), hello)
+            try:
+                async with client.send(rendering, api_key_env=variable) as reply:
+                    async for _ in reply:
+                        pass
+                heard += [part.text for part in reply.parts if isinstance(part, sidestep.Text)]
+            except sidestep.ProviderError as error:
+                heard.append(str(error.failure.status))
+        await client.aclose()
+
+    assert heard == ["402", "first", "second"]
+    assert [each.api_key_env for each in stub.requests] == [*keys, "GROQ_API_KEY_2"]
+    assert stub.middleware.providers["groq"].key_variables == tuple(keys)
+    assert stub.environ["ANTHROPIC_API_KEY"] == "stub"
+
+
 async def test_the_fixtures_serve_an_agent_that_reads_the_environment_itself(
     sidestep_stub: Any, sidestep_clock: testing.VirtualClock
 ) -> None:
