@@ -121,6 +121,7 @@ class AttemptRecord:
         output: Tokens written; None: not counted.
         money: US dollars; None: no price was looked up, or none is known.
         is_estimated: Some of the tokens are estimated, because the provider did not count them.
+        api_key_env: The variable with the key that was sent; None: no key was needed.
     """
 
     route: Route
@@ -133,6 +134,7 @@ class AttemptRecord:
     output: int | None = None
     money: float | None = None
     is_estimated: bool = False
+    api_key_env: str | None = None
 
 
 @dataclass(slots=True)

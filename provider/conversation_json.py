@@ -93,6 +93,7 @@ class _Attempt(_Table):
     output: int | None = None
     money: float | None = None
     is_estimated: bool = False
+    api_key_env: str | None = None
 
     @field_validator("route")
     @classmethod

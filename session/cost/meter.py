@@ -135,6 +135,7 @@ def _record(attempt: BaseAttempt, cost: AttemptCost | None) -> AttemptRecord:
         output=None if cost is None else cost.output,
         money=None if cost is None else cost.money,
         is_estimated=cost is not None and cost.is_estimated,
+        api_key_env=getattr(attempt, "api_key_env", None),
     )
 
 

@@ -153,6 +153,7 @@ _USAGE = dict.fromkeys(("input", "output", "cache_read", "cache_write"), int)
 _ATTEMPT = {"route": str, "number": int, "kind": str, "status": int}
 _ATTEMPT |= {"seconds": float, "waited": float}
 _ATTEMPT |= {"input": int, "output": int, "money": float, "is_estimated": bool}
+_ATTEMPT |= {"api_key_env": str}
 _PROOFS = {"signature": str, "item_id": str}
 _TEXT_FIELDS = {"text": str, **_PROOFS}
 _TEXT = {"phase": str, **_TEXT_FIELDS}

@@ -63,9 +63,15 @@ class StepRequests:
             self._last = self._client.render(route, self.conversation, cures)
         return self._last
 
-    def send(self, rendering: RenderedRequest) -> Reply:
-        """Send the request that `render` returned, in a task that `run_in_child_task` shelters."""
-        return self._client.send(rendering, is_sheltered=self._is_sheltered)
+    def send(self, rendering: RenderedRequest, api_key_env: str | None) -> Reply:
+        """Send the request that `render` returned, in a task that `run_in_child_task` shelters.
+
+        Args:
+            api_key_env: The variable with the key to send; None: no key is needed.
+        """
+        return self._client.send(
+            rendering, api_key_env=api_key_env, is_sheltered=self._is_sheltered
+        )
 
     async def count(self, route: Route) -> int | None:
         """Return the tokens of the request as the provider of *route* counts; None: unknown."""
