@@ -49,7 +49,11 @@ class MeteredStep:
         limit = conversation.settings.max_output_tokens
         self._state, self._conversation = state, conversation
         self._requests = StepRequests(
-            state.client, conversation, state.cures, has_tasks=state.eager
+            state.client,
+            conversation,
+            state.cures,
+            has_tasks=state.eager,
+            last_key=None if history is None else history.api_key_env,
         )
         self._meter = StepMeter(state.ledger, max_output_tokens=limit, emit=emit)
         self.step = state.middleware.step(

@@ -36,6 +36,11 @@ async def text_of(reply: Reply) -> str:
     return "".join(part.text for part in reply.parts if isinstance(part, Text))
 
 
+def _known(api_key_env: str | None, rendering: RenderedRequest) -> str | None:
+    """Return *api_key_env* if the client's provider has it; the engine may know other providers."""
+    return api_key_env if api_key_env in rendering.provider.key_variables else None
+
+
 class StepRequests:
     """Render and send the requests of one step.
 
@@ -44,15 +49,23 @@ class StepRequests:
         cures: The cures so far per route; `repair` adds to them. They hold for the whole session,
             because the route would refuse the same again.
         has_tasks: Tools run while the answer is read, and its silence must not cancel them.
+        last_key: The variable of the key with which the conversation was answered last.
     """
 
     def __init__(
-        self, client: Client, conversation: Conversation, cures: Cures, *, has_tasks: bool
+        self,
+        client: Client,
+        conversation: Conversation,
+        cures: Cures,
+        *,
+        has_tasks: bool,
+        last_key: str | None = None,
     ) -> None:
         self._is_sheltered = not has_tasks
         self._client = client
         self.conversation = conversation
         self._cures = cures
+        self._last_key = last_key
         self._last: RenderedRequest | None = None
 
     def render(self, route: Route) -> RenderedRequest:
@@ -67,15 +80,20 @@ class StepRequests:
         """Send the request that `render` returned, in a task that `run_in_child_task` shelters.
 
         Args:
-            api_key_env: The variable with the key to send; None: no key is needed.
+            api_key_env: The variable with the key to send; None: the first that is set.
         """
         return self._client.send(
-            rendering, api_key_env=api_key_env, is_sheltered=self._is_sheltered
+            rendering,
+            api_key_env=_known(api_key_env, rendering),
+            is_sheltered=self._is_sheltered,
         )
 
     async def count(self, route: Route) -> int | None:
         """Return the tokens of the request as the provider of *route* counts; None: unknown."""
-        return await self._client.count(self.render(route))
+        rendering = self.render(route)
+        return await self._client.count(
+            rendering, api_key_env=_known(self._last_key, rendering)
+        )
 
     @property
     def longest_answer(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import anyio
 
@@ -26,6 +26,19 @@ UNSTARTED = "This call was not run: the turn ended before it began."
 _OPEN = ("pending", "running")
 
 
+class _Answerer(NamedTuple):
+    """The route that answered, and the variable of the key with which it did."""
+
+    route: Route | None = None
+    api_key_env: str | None = None
+
+    @classmethod
+    def of(cls, message: Message) -> _Answerer:
+        """Return who gave the answer *message*."""
+        api_key_env = message.attempts[-1].api_key_env if message.attempts else None
+        return cls(message.route, api_key_env)
+
+
 class Transcript:
     """The messages of a session, which change here once the store has the change.
 
@@ -45,7 +58,7 @@ class Transcript:
         self._is_loaded = False
         self._holds_calls = False
         self._replaced_tools: tuple[str, ...] = ()  # names of tools, since the prompt
-        self._replaced_answers: dict[Route | None, Route | None] = {}  # by the requested route
+        self._replaced_answers: dict[Route | None, _Answerer] = {}  # by the requested route
         self._turn_from = 0  # the first message after the prompt of the turn
         self._answered_in_turn: set[Route | None] = set()  # by messages that were replaced
         self._unstored: dict[int, dict[int, ToolCall]] = {}  # results by message and part
@@ -157,7 +170,10 @@ class Transcript:
 
         def take(keys: list[int]) -> None:
             self._replaced_tools = self._tools_run()
-            self._replaced_answers |= {m.requested: m.route for m in self.messages if is_answer(m)}
+            self._replaced_answers |= {
+                message.requested: _Answerer.of(message) for message in self.messages
+                if is_answer(message)
+            }  # fmt: skip
             answers = filter(is_answer, self.messages[self._turn_from :])
             self._answered_in_turn.update(message.requested for message in answers)
             self._keys, self.messages = keys, list(messages)
@@ -226,16 +242,20 @@ class Transcript:
         """Return what a step that asks for *requested* needs to know of the conversation.
 
         Its route is the last that answered a step for *requested*, because asking for another
-        route is not a move.
+        route is not a move. Its key is the one with which that route answered.
         """
         places = range(len(self.messages) - 1, -1, -1)
         answers = (place for place in places if self._answers(place, requested))
         place = next(answers, None)
-        route = self._replaced_answers.get(requested)
+        if place is None:
+            last = self._replaced_answers.get(requested, _Answerer())
+        else:
+            last = _Answerer.of(self.messages[place])
         return MoveHistory(
             holds_calls=self._holds_calls,
             tools_run=self._tools_run(),
-            route=route if place is None else self.messages[place].route,
+            route=last.route,
+            api_key_env=last.api_key_env,
             turn=requested in self._answered_in_turn
             or (place is not None and place >= self._turn_from),
         )
