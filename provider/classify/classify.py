@@ -20,8 +20,9 @@ from .fact_lookup import facts_in_order, kind_of_status, own_facts
 from .fact_tables import tables_of, tables_of_upstream
 from .redirect import redirect_failure
 from .report import parse_body, read_reports
-from .retry_after import first_value, read_wait
+from .retry_after import read_wait
 from .scope import scope_of
+from .time_text import first_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

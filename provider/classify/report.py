@@ -50,7 +50,13 @@ _WAITS: Mapping[str, str] = {
     "retryDelay": "delay",
     "retry_after_ms": "retry-after-ms",
     "resets_in_seconds": "resets-in",
+    "resetsInSeconds": "resets-in",
+    "reset_seconds": "resets-in",
+    "quotaResetDelay": "resets-in",
     "resets_at": "resets-at",
+    "resetsAt": "resets-at",
+    "reset_at": "resets-at",
+    "quotaResetTimeStamp": "resets-at",
 }
 
 
@@ -233,9 +239,12 @@ def _hints(top: Mapping[str, Any], error: Mapping[str, Any]) -> dict[str, str]:
     metadata, details = mapping(error.get("metadata")), error.get("details")
     notes = [mapping(note) for note in listed(details)]
     hints = {
-        name.lower(): _as_text(value) for name, value in mapping(metadata.get("headers")).items()
+        name.lower(): _as_text(value)
+        for owner in (top, error, metadata)
+        for name, value in mapping(owner.get("headers")).items()
     }
-    for owner in (top, error, metadata, mapping(details), *notes):
+    named = [mapping(note.get("metadata")) for note in notes]
+    for owner in (top, error, metadata, mapping(details), *notes, *named):
         for name, hint in _WAITS.items():
             if _as_text(owner.get(name)):
                 hints[hint] = _as_text(owner[name])

@@ -18,20 +18,22 @@ _UNITS = {
     "min": 60.0,
     "minute": 60.0,
     "h": 3600.0,
+    "hr": 3600.0,
     "hour": 3600.0,
     "d": 86_400.0,
     "day": 86_400.0,
 }
 _PIECE = r"\d{1,9}(?:\.\d{0,12})?(?:ms|[hmsd])"
+_WORDS = (
+    r"\d{1,9}(?:\.\d{1,12})? ?(?:milliseconds?|seconds?|secs?|minutes?|mins?|hours?|hrs?|days?)"
+)
 WAIT = (
-    rf"(?P<wait>(?:{_PIECE})(?:{_PIECE}){{0,3}}"
-    r"|\d{1,9}(?:\.\d{1,12})? ?(?:milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?))"
-    r"(?!\w|\.\d)"
+    rf"(?P<wait>{_PIECE}(?: ?{_PIECE}){{0,3}}|{_WORDS}(?:,?(?: and)? {_WORDS}){{0,3}})(?!\w|\.\d)"
 )
 """Pattern of a duration inside a sentence, which is the group ``wait``."""
 
 _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+", re.ASCII)
-_PIECES = re.compile(r"(\d+(?:\.\d*)?|\.\d+) ?([a-zµ]+)", re.ASCII)
+_PIECES = re.compile(r"(?:,?(?: and)? )?(\d+(?:\.\d*)?|\.\d+) ?([a-zµ]+)", re.ASCII)
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:(?:[T ]| at )(\d\d:\d\d(?::\d\d)?))?", re.ASCII)
 _CHINESE = re.compile(
     r"(\d{4})年(\d{1,2})月(\d{1,2})日 ?(?:(\d{1,2})[:时](\d{1,2})(?:[:分](?:(\d{1,2})秒?)?)?)?"
@@ -39,6 +41,8 @@ _CHINESE = re.compile(
 CHINESE_DATE = r"\d{4}年\d{1,2}月\d{1,2}日(?: ?\d{1,2}[:时]\d{1,2}(?:[:分](?:\d{1,2}秒?)?)?)?"
 """Pattern of a Chinese date inside a sentence, with or without the time of day."""
 
+_DATE_FIRST = re.compile(r"\s*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},[^,]{1,40}")
+"""An HTTP date at the start of a header: the comma in it separates no values."""
 EPOCH = 1e9  # less than the epoch seconds of any reset, and more than any wait
 _EPOCH_MS = 1e12
 _LAST_YEAR = 2100
@@ -53,6 +57,8 @@ def number(text: str | None) -> float | None:
 def duration(text: str) -> float | None:
     """Return the seconds of ``34.07s``, ``1m42.653s``, ``120ms``, ``2 seconds`` or a plain number.
 
+    Several words in a row are added, as in ``3 days, 2 hours and 5 minutes``.
+
     None: *text* is not a duration.
     """
     plain = number(text)
@@ -62,10 +68,22 @@ def duration(text: str) -> float | None:
     seconds, end = 0.0, 0
     for piece in _PIECES.finditer(text[:100]):
         unit = _UNITS.get(piece[2]) or _UNITS.get(piece[2].removesuffix("s"))
-        if piece.start() != end or unit is None:
+        if piece.start() != end or unit is None or (not end and piece.start(1)):
             return None
         seconds, end = seconds + float(piece[1]) * unit, piece.end()
     return round(seconds, 9) if end and end == len(text) else None
+
+
+def first_value(header: str) -> str:
+    """Return the first value of *header*, which is a list if proxies added it again.
+
+    >>> first_value("120, 120")
+    '120'
+    >>> first_value("Wed, 21 Oct 2026 07:28:00 GMT, Wed, 21 Oct 2026 07:28:00 GMT")
+    'Wed, 21 Oct 2026 07:28:00 GMT'
+    """
+    dated = _DATE_FIRST.match(header)
+    return (dated[0] if dated else header.partition(",")[0]).strip()
 
 
 def http_date(text: str | None) -> datetime | None:

@@ -13,9 +13,12 @@ _NAMES = r"(?:[\w`'\"./:@-]{1,200} ){0,3}?"
 _PERIOD = r"(?:daily|weekly|monthly|session|usage|plan|plan's|5-hour)"
 
 USED_UP = (
-    rf"(?:Too Many Requests: )?(?:Sorry, )?(?:you|{_NAMES}[\w-]{{1,40}})(?:'ve| have| has) "
+    rf"(?:Too Many Requests: )?(?:Sorry, )?(?:you|{_NAMES}[\w-]{{1,40}})(?:['\u2019]ve| have| has) "
     rf"(?:exceeded|reached|hit|exhausted|used up) (?:your|its|the) [^.]{{0,40}}"
     rf"(?:{_PERIOD} limit|premium requests|credits)",
+    # Claude Code: anthropics/claude-code#26775. Codex: codex-rs/core/src/error.rs of openai/codex.
+    r"You['\u2019](?:ve hit your limit [\u00b7\u2219\u2022]|re out of extra usage)",
+    r"(?:Your workspace is out of credits|You hit your spend cap)\b",
     r"(?:The |Your )?(?:[\w-]{1,20} ){0,2}usage limit (?:has been |was )?(?:reached|exceeded)",
     rf"(?:The |Your )?(?:{_PERIOD} ){{1,2}}(?:\w{{1,20}} )?(?:quota|limit|budget|usage) "
     r"(?:has been |is |was )?(?:reached|exceeded|exhausted|used up)",

@@ -206,6 +206,10 @@ OF_RESELLERS = [
         402, f"{AFFORD}, but can only afford 0.", provider_name=None), KEY),
     Owned("own wrong key", "openrouter", 401, chat("No auth credentials found", code=401), KEY,
         AUTH),
+    Owned("somebody's quota, by OpenAI's code", "openrouter", 429, chat(
+        PLAN, "insufficient_quota", "insufficient_quota"), None),
+    Owned("a budget that comes back by itself", "openrouter", 402, router(
+        402, "x", limit_source="openrouter_in_flight_budget"), None, K.RATE_LIMIT),
     Owned("free models, a day", "openrouter", 429, router(
         429, "Rate limit exceeded: free-models-per-day."), HERE),
     Owned("upstream's balance", "openrouter", 402, router(
