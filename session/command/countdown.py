@@ -54,7 +54,7 @@ class Countdown:
 
 def _outages(routes: tuple[RouteOut, ...]) -> str:
     listed = ", ".join(map(_outage, routes))
-    return f"all routes are out: {listed}" if len(routes) > 1 else f"{listed} is out"
+    return f"all routes are out: {listed}" if len(routes) > 1 else f"out: {listed}"
 
 
 def _outage(out: RouteOut) -> str:

@@ -22,8 +22,9 @@ as_json = click.option("--json", "is_json", is_flag=True, help="Print JSON inste
 _LIMITS = [field.name.replace("_", "-") for field in fields(Budget)]
 
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd]|$)")
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
+_DURATION = re.compile(f"(?:{_NUMBER}d)?(?:{_NUMBER}h)?(?:{_NUMBER}m)?(?:{_NUMBER}s)?", re.ASCII)
+_SECONDS = (86_400.0, 3600.0, 60.0, 1.0)
 
 
 class Seconds(click.FloatRange):
@@ -49,10 +50,11 @@ class Duration(click.ParamType[float]):
         if isinstance(value, float):
             return value
         text = str(value).replace(" ", "").lower()
-        parts = _PART.findall(text)
-        if not text or "".join(number + unit for number, unit in parts) != text:
+        found = _DURATION.fullmatch(text if text[-1:].isalpha() else f"0h{text}s")
+        if found is None:
             self.fail(f"{value!r} is no duration: write it as 45s, 90m, 4h or 1h30m", param, ctx)
-        return sum(float(number) * _UNITS[unit] for number, unit in parts)
+        numbers = zip(found.groups("0"), _SECONDS, strict=True)
+        return sum(float(number) * seconds for number, seconds in numbers)
 
 
 class RouteName(click.ParamType[Route]):

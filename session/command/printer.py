@@ -187,6 +187,7 @@ class Printer:
 
     def end_line(self) -> None:
         """End the line on which text stands, so that something else may follow."""
+        self._countdown.end()
         if self._is_mid_line:
             sys.stdout.write("\n")
             sys.stdout.flush()

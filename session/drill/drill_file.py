@@ -33,6 +33,7 @@ class Expectation(_Table):
         tools: How often each tool ran; None: any.
         steps: The route that answered each step, in order; None: any.
         repaired: How many requests were changed because they were refused.
+        patience: Least seconds of each wait for a route to come back, in order.
     """
 
     answered: str | None = None
@@ -46,6 +47,7 @@ class Expectation(_Table):
     tools: dict[str, int] | None = None
     steps: tuple[str, ...] | None = None
     repaired: int = 0
+    patience: tuple[Seconds, ...] = ()
 
 
 class DrilledTurn(_Table):

@@ -13,6 +13,7 @@ from ..event import (
     AttemptFailed,
     AttemptStarted,
     PartsRetracted,
+    PatienceStarted,
     Repaired,
     StepEnded,
     ToolRunStarted,
@@ -136,6 +137,23 @@ def _waits(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
         yield f"expected {len(expect.waits)} retries, received {len(gaps)} (`expect.waits`)"
 
 
+def _patience(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
+    waits, began_at = list[float](), None
+    for at, event in turn.events:
+        if isinstance(event, PatienceStarted):
+            began_at = at
+        elif isinstance(event, AttemptStarted | StepEnded) and began_at is not None:
+            waits.append(at - began_at)
+            began_at = None
+    if len(waits) != len(expect.patience):
+        wanted = f"{len(expect.patience)} waits for a route to come back"
+        yield f"expected {wanted}, saw {len(waits)} (`expect.patience`)"
+    for number, (least, wait) in enumerate(zip(expect.patience, waits, strict=False), 1):
+        if wait < least:
+            wanted = f"{least:g} s or more until a route was back"
+            yield f"expected {wanted} in wait {number}, saw {wait:.2f} s (`expect.patience`)"
+
+
 def _attempts(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
     attempts = _count(turn, AttemptStarted)
     expected = len(turn.requests) if expect.attempts is None else expect.attempts
@@ -183,8 +201,8 @@ def _left(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
 
 
 _CHECKS: tuple[Callable[[PlayedTurn, Expectation], Iterator[str]], ...] = (
-    _error, _last_route, _text, _requests, _waits, _attempts, _retracted, _tools, _steps,
-    _repaired, _left,
+    _error, _last_route, _text, _requests, _waits, _patience, _attempts, _retracted, _tools,
+    _steps, _repaired, _left,
 )  # fmt: skip
 """One for each key of an expectation, in the order of their complaints."""
 

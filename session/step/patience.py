@@ -48,12 +48,14 @@ class _Out:
         why: The reason for people.
         due_at: When it is asked again, on the step's clock; None: the health map knows.
         resets_at: When its provider said that it is back; the map may have it probed earlier.
+        api_key_env: The variable of the key that is back first; None: there is one key or none.
     """
 
     route: Route
     why: str
     due_at: float | None
     resets_at: float
+    api_key_env: str | None
 
 
 class Patience:
@@ -87,7 +89,7 @@ class Patience:
         step = self._step
         step.end_retrying()
         step.following = self
-        routes = tuple(RouteOut(each.route, each.why, self._seconds(each)) for each in self._routes)
+        routes = tuple(self._shown(each) for each in self._routes)
         step.reporter.patience_started(step, failure, routes, self._at_most(due), self._left())
         return None
 
@@ -116,6 +118,9 @@ class Patience:
         rounds = step.rounds
         step.rounds = Rounds(rounds.count + 1, rounds.swaps + step.swaps, rounds.waited + waited)
         return waited
+
+    def _shown(self, out: _Out) -> RouteOut:
+        return RouteOut(out.route, out.why, self._seconds(out), out.api_key_env)
 
     def _check(self, due: float | None) -> None:
         """Return if the wait may go on."""
@@ -225,7 +230,8 @@ def _out(step: BaseStep, route: Route, failure: Failure | None, stop: Stop | Non
     if outage is None and not step.degraded.is_retried(route):
         # Nothing degraded it, so that the health map does not know when to ask it again.
         due_at = now + max(_pause(step), _wait_unlisted(step, stop, asked))
-    return _Out(route=route, why=why, due_at=due_at, resets_at=now + asked)
+    key = None if outage is None else outage.api_key_env
+    return _Out(route=route, why=why, due_at=due_at, resets_at=now + asked, api_key_env=key)
 
 
 def _pause(step: BaseStep) -> float:

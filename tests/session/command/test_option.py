@@ -6,7 +6,7 @@ import click
 import pytest
 
 from sidestep import Budget
-from sidestep.session.command.option import budget_option
+from sidestep.session.command.option import Duration, budget_option
 
 
 def _parsed(*told: str) -> Budget | None:
@@ -80,3 +80,35 @@ def test_what_is_no_limit_is_refused_with_a_cure(told: list[str], message: str) 
     assert caught.value.exit_code == 2
     assert message in caught.value.format_message()
     assert "--budget" in caught.value.format_message()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        pytest.param("45s", 45.0, id="seconds"),
+        pytest.param("90m", 5400.0, id="minutes"),
+        pytest.param("4h", 14_400.0, id="hours"),
+        pytest.param("2d", 172_800.0, id="days"),
+        pytest.param("1h30m", 5400.0, id="hours and minutes"),
+        pytest.param("1H 30M", 5400.0, id="capitals and a space"),
+        pytest.param("0.5h", 1800.0, id="half an hour"),
+        pytest.param("3600", 3600.0, id="a bare number is seconds"),
+        pytest.param("0", 0.0, id="none"),
+        pytest.param("4 hours", None, id="a word"),
+        pytest.param("h", None, id="a unit alone"),
+        pytest.param("-4h", None, id="negative"),
+        pytest.param("4h30", None, id="a number without its unit"),
+        pytest.param("30m1h", None, id="the smaller unit first"),
+        pytest.param("1h1h", None, id="a unit twice"),
+        pytest.param("1e3s", None, id="an exponent"),
+        pytest.param("inf", None, id="for ever"),
+        pytest.param("", None, id="nothing"),
+        pytest.param("9" * 400 + "d", None, id="longer than a float"),
+    ],
+)
+def test_a_duration_has_units(text: str, seconds: float | None) -> None:
+    if seconds is None:
+        with pytest.raises(click.BadParameter, match="is no duration: write it as 45s, 90m"):
+            Duration().convert(text, None, None)
+    else:
+        assert Duration().convert(text, None, None) == seconds

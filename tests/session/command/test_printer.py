@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+import time
+
 import pytest
 
-from sidestep import CandidateSkipped, Route, TextDelta, TurnEnded
+from sidestep import (
+    AttemptStarted,
+    CandidateSkipped,
+    Failure,
+    FailureKind,
+    PatienceStarted,
+    PatienceWaiting,
+    Route,
+    RouteOut,
+    TextDelta,
+    TurnEnded,
+)
 from sidestep.provider.log import logger
+from sidestep.session.command.countdown import duration
 from sidestep.session.command.printer import Printer
 from sidestep.session.command.terminal import log_to_stderr
 
@@ -69,3 +84,82 @@ def test_a_log_line_never_stands_in_the_middle_of_an_answer(
     output = capsys.readouterr()
     assert output.out == "Half an answer\n and the rest\n"
     assert output.err == "WARNING: nobody knows a price\n"
+
+
+BUSY = Failure(kind=FailureKind.RATE_LIMIT, message="no", status=429)
+NOON = time.mktime((2026, 9, 18, 12, 0, 0, 0, 0, -1))
+
+
+def wait(*routes: RouteOut) -> PatienceStarted:
+    return PatienceStarted(1, 4, 750.0, 14_400.0, routes, BUSY)
+
+
+@pytest.fixture
+def _noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    local = time.localtime
+    monkeypatch.setattr(time, "time", lambda: NOON)
+    monkeypatch.setattr(time, "localtime", lambda at=NOON: local(at))
+
+
+@pytest.mark.usefixtures("_noon")
+@pytest.mark.parametrize(
+    ("routes", "notice"),
+    [
+        pytest.param(
+            (RouteOut(A, "rate_limit 429", 750.0), RouteOut(B, "server_error 503", 4000.0)),
+            "all routes are out: openrouter/a until 12:12 (rate limit 429), anthropic/b until "
+            "13:06 (server error 503); Ctrl-C ends the wait",
+            id="two routes",
+        ),
+        pytest.param(
+            (RouteOut(A, "quota 429", 90_000.0),),
+            "out: openrouter/a until Sat 19 Sep 13:00 (quota 429); Ctrl-C ends the wait",
+            id="one route, until tomorrow",
+        ),
+        pytest.param(
+            (RouteOut(A, "quota 429", 60.0, "KEY_2"), RouteOut(B, "probed", None)),
+            "all routes are out: openrouter/a with KEY_2 until 12:01 (quota 429), anthropic/b "
+            "(probed); Ctrl-C ends the wait",
+            id="a key, and a route that another step asks just now",
+        ),
+    ],
+)
+def test_a_person_reads_for_what_a_step_waits_and_how_long(
+    routes: tuple[RouteOut, ...], notice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printer = Printer()
+
+    printer(wait(*routes))
+    printer(PatienceWaiting(1, 4, 690.0))
+
+    lines = [notice, "waiting, 12 min left", "waiting, 12 min left"]
+    assert capsys.readouterr().err == "".join(f"sidestep: {line}\n" for line in lines)
+
+
+@pytest.mark.usefixtures("_noon")
+def test_on_a_terminal_the_time_left_is_drawn_in_one_line_that_goes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    printer = Printer()
+
+    printer(wait(RouteOut(A, "rate_limit 429", 750.0)))
+    capsys.readouterr()
+    printer(PatienceWaiting(1, 4, 59.0))
+    printer(AttemptStarted(1, 4, A))
+    printer(CandidateSkipped(1, B, "it has no images"))
+
+    drawn = "sidestep: waiting, 59 s left"
+    rest = "sidestep: anthropic/b is passed over: it has no images\n"
+    assert capsys.readouterr().err == f"\r{drawn}  \r{' ' * len(drawn)}\r{rest}"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.2, "0 s"), (59.0, "59 s"), (60.0, "1 min"), (750.0, "12 min"), (3600.0, "1 h"),
+        (12_000.0, "3 h 20 min"), (86_400.0, "1 d"), (93_600.0, "1 d 2 h"),
+    ],
+)  # fmt: skip
+def test_a_duration_is_said_as_a_person_says_it(seconds: float, said: str) -> None:
+    assert duration(seconds) == said

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,12 +80,39 @@ def test_a_drill_fails_with_an_engine_that_does_wrong(
     assert all(complaint.startswith(("turn ", "a request to ")) for complaint in complaints)
 
 
+@pytest.mark.parametrize(
+    ("waits", "complaint"),
+    [
+        pytest.param([50.0, 50.0], None, id="as they are"),
+        pytest.param([50.0, 61.0], "expected 61 s or more until a route was back in wait 2, saw 60",
+            id="longer"),
+        pytest.param([50.0], "expected 1 waits for a route to come back, saw 2", id="one"),
+        pytest.param([], "expected 0 waits for a route to come back, saw 2", id="none"),
+    ],
+)  # fmt: skip
+def test_the_waits_for_a_route_to_come_back_are_judged(
+    waits: list[float], complaint: str | None
+) -> None:
+    drill = Drill.find("both-down-patient")
+    turns = rehearsed(drill)
+    assert turns[0].expect is not None
+    expect = turns[0].expect.model_copy(update={"patience": tuple(waits)})
+
+    complaints = judge(drill, [replace(turns[0], expect=expect)])
+
+    if complaint is None:
+        assert complaints == []
+    else:
+        assert complaint in complaints[0]
+
+
 def test_the_default_drill_stands_first_in_the_list() -> None:
     assert NAMES[0] == "primary-503"
     assert set(NAMES) >= {
         "primary-503", "both-down", "error-in-stream", "overloaded-first-event", "truncated",
         "stalled", "reset", "refused", "rate-limit-hint", "quota-402", "context-overflow",
         "auth-401", "cooldown-return", "tool-ran", "ten-steps", "signed-reasoning",
+        "both-down-patient",
     }  # fmt: skip
 
 
@@ -238,6 +266,10 @@ def test_a_strict_drill_refuses_what_the_real_api_refuses(
         pytest.param(
             'answered = "anthropic/x"\nrepaired = 1',
             "expected 1 repairs, saw 0 (`expect.repaired`)", id="repaired",
+        ),
+        pytest.param(
+            'answered = "anthropic/x"\npatience = [60]', "expected 1 waits for a route to come "
+            "back, saw 0 (`expect.patience`)", id="patience",
         ),
         pytest.param(
             'answered = "anthropic/x"\ntools = {look = 1}',
