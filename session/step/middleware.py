@@ -226,7 +226,8 @@ class Sidestep(Observable):
             history: What `movePolicy` needs to know of the conversation; None: it may always move.
             check_move: Called before a swap. Returns why the conversation cannot move now, in half
                 a sentence, which ends the step; None: it can move.
-            before_attempt: Called with the route before each attempt, also after a wait or a swap.
+            before_attempt: Called with the route before each attempt, also after a wait or a swap,
+                and before a wait for the route to come back.
                 Its exception ends the step unchanged and is not the failure of an attempt, so
                 no other route is tried and no route is degraded.
             count: Called before anything is sent to a route if the estimate `needs.tokens` leaves

@@ -87,6 +87,8 @@ class Patience:
         if (why := self._why_hopeless(due)) is not None:
             return replace(self._stop, why=f"{self._stop.why}; {why}")
         step = self._step
+        if step.hooks.before_attempt is not None:  # it may refuse, so that the wait is for nothing
+            step.hooks.before_attempt(self._first().route)
         step.end_retrying()
         step.following = self
         routes = tuple(self._shown(each) for each in self._routes)
@@ -181,6 +183,9 @@ class Patience:
         if 0.0 in known:
             return 0.0
         return min(known) if len(known) == len(seconds) else None
+
+    def _first(self) -> _Out:
+        return min(self._routes, key=lambda out: self._seconds(out) or 0.0)
 
     def _seconds(self, out: _Out) -> float | None:
         """Return the seconds until the route is due back; None: another step asks it just now."""

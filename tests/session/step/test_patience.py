@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import gc
 import json
 import random
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -29,10 +34,12 @@ from sidestep import (
     RouteOut,
     Sidestep,
     StreamInterrupted,
+    SyncStep,
 )
 from sidestep.provider.failure import Stage
-from sidestep.session.event import AttemptStarted, Event
+from sidestep.session.event import AttemptStarted, Event, StepEnded
 from sidestep.session.event_json import to_json
+from sidestep.session.step.waiter import drive
 
 from ...virtual import CommonClock, VirtualClock, virtual_backend
 from .form import each_form, run
@@ -672,3 +679,92 @@ async def test_the_attempts_of_a_round_follow_the_event_of_the_wait() -> None:
         ("AttemptStarted", 1), ("AttemptStarted", 2), ("AttemptStarted", 3),
         ("PatienceStarted", 4), ("AttemptStarted", 4),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("moment", range(40))
+def test_a_cancellation_at_any_moment_leaves_nothing_behind(moment: int) -> None:
+    """The task is cancelled after so many turns of its loop, wherever it is then."""
+    bed = Bed(patience_seconds=400, cooldown_seconds=150, max_upstream_retry_attempts=1)
+    outage = bed.outage(a=HOUR, b=HOUR)
+
+    async def main() -> None:
+        task = asyncio.create_task(bed.middleware.step(A).run(outage.call))
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        task.cancel()
+        with suppress(asyncio.CancelledError, FallbackExhausted):
+            await task
+
+    asyncio.run(main())
+
+    degraded = bed.middleware.degraded
+    gc.collect()
+    assert not degraded.wake_ups._wakers
+    assert not any(degraded.is_retried(route) for route in (A, B))
+    assert {degraded.why_unavailable(route) for route in (A, B)} <= {None, "degraded"}
+    ends = [type(event).__name__ for event in bed.events if isinstance(event, StepEnded)]
+    assert ends == ["StepEnded"] * bool(bed.events)
+
+
+@each_form
+@pytest.mark.asyncio
+async def test_a_loop_that_is_left_before_the_wait_does_not_wait() -> None:
+    bed = Bed()
+    step: Any = bed.middleware.step(A)
+    call = bed.outage(a=HOUR, b=HOUR).call
+
+    if isinstance(step, SyncStep):
+        for attempt in step:
+            with attempt:
+                drive(call(attempt))
+            if len(step.attempts) == 3:
+                break
+    else:
+        async with contextlib.aclosing(step) as attempts:
+            async for attempt in attempts:
+                async with attempt:
+                    await call(attempt)
+                if len(step.attempts) == 3:
+                    break
+    del attempt
+    gc.collect()
+
+    assert bed.reported(PatienceStarted)
+    assert bed.waited == 0
+    assert step.is_over
+
+
+class FastClock:
+    """Real time, a thousand times as fast."""
+
+    def time(self) -> float:
+        return time.monotonic() * 1000
+
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError("a thread blocks")
+
+    def wait(self, seconds: float) -> None:
+        time.sleep(seconds / 1000)
+
+
+def test_threads_that_wait_for_the_same_routes_are_all_answered() -> None:
+    clock = FastClock()
+    middleware = Sidestep(
+        FallbackConfig(
+            fallback_models_by_model={A: (B,), B: (A,)}, max_upstream_retry_attempts=0,
+            patience_seconds=100 * HOUR,
+        ),
+        clock=clock,
+    )  # fmt: skip
+    back_at = clock.time() + 150.0
+
+    def call(_attempt: Any) -> str:
+        if clock.time() < back_at:
+            raise Answer(503)
+        return "hello"
+
+    with ThreadPoolExecutor(8) as threads:
+        replies = list(threads.map(lambda _: middleware.step_sync(A).run(call), range(8)))
+
+    assert replies == ["hello"] * 8
+    assert not middleware.degraded.snapshot()
