@@ -122,6 +122,9 @@ class AttemptRecord:
         money: US dollars; None: no price was looked up, or none is known.
         is_estimated: Some of the tokens are estimated, because the provider did not count them.
         api_key_env: The variable with the key that was sent; None: no key was needed.
+        cold_tokens: Input tokens that the route had no cache of, because the conversation has just
+            moved there; None: it has not.
+        cold_money: Their price in US dollars; None: not known.
     """
 
     route: Route
@@ -135,6 +138,8 @@ class AttemptRecord:
     money: float | None = None
     is_estimated: bool = False
     api_key_env: str | None = None
+    cold_tokens: int | None = None
+    cold_money: float | None = None
 
 
 @dataclass(slots=True)

@@ -94,6 +94,8 @@ class _Attempt(_Table):
     money: float | None = None
     is_estimated: bool = False
     api_key_env: str | None = None
+    cold_tokens: int | None = None
+    cold_money: float | None = None
 
     @field_validator("route")
     @classmethod

@@ -25,12 +25,17 @@ class StepStarted:
 
     Args:
         reason: Why *requested* is passed over; None: it is not.
+        cold_tokens: Input tokens that *route* has no cache of, because the step before was on
+            another one; None: it was not, or the number is not known.
+        cold_money: Their price in US dollars; None: not known.
     """
 
     step: int
     requested: Route
     route: Route
     reason: str | None = None
+    cold_tokens: int | None = None
+    cold_money: float | None = None
 
 
 @dataclass(slots=True)
@@ -179,7 +184,12 @@ class CandidateSkipped:
 
 @dataclass(slots=True)
 class Swapped:
-    """The step continues on *route* at once; this is swap *swaps* of at most *max_swaps*."""
+    """The step continues on *route* at once; this is swap *swaps* of at most *max_swaps*.
+
+    Args:
+        cold_tokens: Input tokens that *route* has no cache of; None: not known.
+        cold_money: Their price in US dollars; None: not known.
+    """
 
     step: int
     from_route: Route
@@ -187,6 +197,8 @@ class Swapped:
     failure: Failure
     swaps: int
     max_swaps: int
+    cold_tokens: int | None = None
+    cold_money: float | None = None
 
 
 @dataclass(slots=True)

@@ -27,8 +27,11 @@ _TITLES = {
     "repaired": "repaired",
     "tools": "tools",
     "spent": "spent",
+    "cold": "moved to a route without a cache, and what it had to read",
 }
 _NUMBERS = frozenset({"count", "share", "seconds", "input", "output", "money", "unpriced"})
+_NUMBERS |= {"cold_tokens", "cold_money"}
+_MONEY = frozenset({"money", "cold_money"})
 _SHOWN = 20
 """Most rows of a table, and most problems."""
 
@@ -59,6 +62,10 @@ def _head(found: Mapping[str, Any]) -> Iterator[str]:
     if lost is not None:
         money = "" if lost["money"] is None else f", {lost['money']:.4f} USD"
         yield f"failed attempts took {lost['input']} tokens in, {lost['output']} out{money}"
+    if found["cold_tokens"]:
+        known = found["cold_money"]
+        money = "" if known is None else f", {known:.4f} USD"
+        yield f"moves cost a cold cache: {found['cold_tokens']} tokens in{money}"
     if found["compactions"]:
         yield f"{_count(found, 'compactions')}: the conversation was too long"
 
@@ -99,10 +106,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
 
 def _cell(name: str, value: Any) -> str:
     if value is None:
-        return "unknown" if name == "money" else ""
+        return "unknown" if name in _MONEY else ""
     if name == "share":
         return f"{value:.0%}"
-    if name == "money":
+    if name in _MONEY:
         return f"{value:.4f}"
     return f"{value:.1f}" if isinstance(value, float) and name == "seconds" else str(value)
 

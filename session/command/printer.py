@@ -69,7 +69,7 @@ def _notice(event: Event) -> str | None:
             return f"{event.route} degraded until {until} ({event.seconds:.0f} s)"
         case Swapped():
             count = f"swap {event.swaps} of {event.max_swaps}"
-            return f"switched to {event.route}, {count} ({event.failure})"
+            return f"switched to {event.route}, {count} ({event.failure}){_cold(event)}"
         case KeyChanged():
             return f"{event.route}: taking the key {event.next_key_env} ({event.failure})"
         case Repaired():
@@ -95,6 +95,14 @@ def _brief(arguments: Mapping[str, Any]) -> str:
 def _reason(output: Output | None) -> str:
     line = output.partition("\n")[0] if isinstance(output, str) else ""
     return f" ({line})" if line else ""
+
+
+def _cold(event: StepStarted | Swapped) -> str:
+    """Return what the new route has no cache of, as the end of a notice."""
+    if not event.cold_tokens:
+        return ""
+    money = "" if event.cold_money is None else f" ({event.cold_money:.4f} USD)"
+    return f"; it has no cache of about {event.cold_tokens:,} tokens{money}"
 
 
 def _state(reason: str | None) -> str:
@@ -154,9 +162,11 @@ class Printer:
     def _start(self, event: StepStarted) -> None:
         """Say why a step starts elsewhere, once a turn if the conversation merely stays there."""
         if event.route == event.requested:
-            return
-        if event.reason not in STAYS:
-            self._note(f"{event.requested} is {_state(event.reason)}: starting on {event.route}")
+            if event.cold_tokens:
+                self._note(f"back on {event.route}{_cold(event)}")
+        elif event.reason not in STAYS:
+            start = f"{event.requested} is {_state(event.reason)}: starting on {event.route}"
+            self._note(start + _cold(event))
         elif (seen := (event.route, event.reason or "")) not in self._passed_over:
             self._passed_over.add(seen)
             self._note(f"{event.reason}: going on with {event.route}")

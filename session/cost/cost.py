@@ -35,6 +35,18 @@ class Cost:
         return sum(prices, 0.0) if len(prices) == len(moneys) else None
 
     @property
+    def cold_tokens(self) -> int:
+        """Input tokens that were sent to a route without a cache of them, because it was new."""
+        return sum(attempt.cold_tokens or 0 for attempt in self.attempts)
+
+    @property
+    def cold_money(self) -> float | None:
+        """The price of `cold_tokens` in US dollars; None: some have no price."""
+        cold = [attempt.cold_money for attempt in self.attempts if attempt.cold_tokens]
+        prices = [money for money in cold if money is not None]
+        return sum(prices, 0.0) if len(prices) == len(cold) else None
+
+    @property
     def is_estimated(self) -> bool:
         """True if some tokens are estimates."""
         return any(attempt.is_estimated for attempt in self.attempts)

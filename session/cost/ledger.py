@@ -13,7 +13,7 @@ from ..callback import log_callback_error
 from .account import Account, Amount
 from .budget import Budget
 from .cost import Cost
-from .price import Prices
+from .price import Prices, installed_prices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,12 +107,23 @@ class Ledger:
 
     def price(self, route: Route, usage: Usage) -> float | None:
         """Return what *usage* costs on *route*, in US dollars; None: not known."""
-        if self._price is None:
+        return self._money_by(self._price, route, usage)
+
+    def price_of_input(self, route: Route, tokens: int) -> float | None:
+        """Return what *tokens* of input without a cache cost on *route*; None: not known.
+
+        Without a price of the session's own the installed `Prices` are asked.
+        """
+        price = self._price or installed_prices()
+        return self._money_by(price, route, Usage(tokens, 0))
+
+    def _money_by(self, price: Price | None, route: Route, usage: Usage) -> float | None:
+        if price is None:
             return None
         if not (usage.input or usage.output):
             return 0.0
         try:
-            returned = self._price(route, usage)
+            returned = price(route, usage)
         except Exception:  # noqa: BLE001 - it is logged
             log_callback_error(f"`price` raised on {route}")
             return None

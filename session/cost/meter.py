@@ -12,6 +12,7 @@ from ...provider.json_value import write_json
 from ..error import BudgetExceeded
 from ..event import AttemptCost
 from ..plan.needs import CHARACTERS_PER_TOKEN
+from ..step.cold_cache import NOT_COLD
 from ..step.step_error import summarize_attempts
 from .account import Amount
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..event import Event
     from ..step.base_attempt import BaseAttempt
     from ..step.base_step import BaseStep
+    from ..step.cold_cache import ColdCache
     from .ledger import Ledger
 
 
@@ -44,7 +46,13 @@ class StepMeter:
         self._max_output_tokens = max_output_tokens
         self._emit = emit
         self._costs: dict[int, AttemptCost] = {}
+        self._moves: dict[Route, ColdCache] = {}  # to a route that no attempt has asked since
+        self._colds: dict[int, ColdCache] = {}  # by attempt
         self._reserved = Amount(attempts=1)
+
+    def note_move(self, route: Route, cold: ColdCache) -> None:
+        """Add *cold* to the record of the next attempt on *route*."""
+        self._moves[route] = cold
 
     def check_budget(self, step: BaseStep, route: Route, size: int) -> None:
         """Return if every budget allows an attempt of *step* on *route*.
@@ -75,6 +83,8 @@ class StepMeter:
         """Reserve what *attempt* may cost, and charge what it did cost, even if it fails."""
         reserved = self._reserved
         self._reserve(reserved)
+        if (cold := self._moves.pop(attempt.route, None)) is not None:
+            self._colds[attempt.number] = cold
         error: BaseException | None = None
         try:
             yield
@@ -87,7 +97,10 @@ class StepMeter:
 
     def close(self, attempts: Sequence[BaseAttempt]) -> tuple[AttemptRecord, ...]:
         """Return the outcome and cost of *attempts*, and add them to each account."""
-        records = tuple(_record(attempt, self._costs.get(attempt.number)) for attempt in attempts)
+        records = tuple(
+            _record(each, self._costs.get(each.number), self._colds.get(each.number, NOT_COLD))
+            for each in attempts
+        )
         for account in self._accounts:
             account.records.extend(records)
         return records
@@ -122,7 +135,7 @@ def _exceeded(step: BaseStep, why: str) -> BudgetExceeded:
     return error
 
 
-def _record(attempt: BaseAttempt, cost: AttemptCost | None) -> AttemptRecord:
+def _record(attempt: BaseAttempt, cost: AttemptCost | None, cold: ColdCache) -> AttemptRecord:
     failure = attempt.failure
     return AttemptRecord(
         route=attempt.route,
@@ -135,7 +148,9 @@ def _record(attempt: BaseAttempt, cost: AttemptCost | None) -> AttemptRecord:
         output=None if cost is None else cost.output,
         money=None if cost is None else cost.money,
         is_estimated=cost is not None and cost.is_estimated,
-        api_key_env=getattr(attempt, "api_key_env", None),
+        api_key_env=attempt.api_key_env,
+        cold_tokens=cold.tokens,
+        cold_money=cold.money,
     )
 
 

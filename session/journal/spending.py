@@ -39,6 +39,43 @@ class Sum:
         }
 
 
+class ColdCaches:
+    """Add up the input tokens that new routes had no cache of, by route."""
+
+    def __init__(self) -> None:
+        self._routes: defaultdict[str, Sum] = defaultdict(Sum)
+
+    def take(self, entry: dict[str, Any]) -> None:
+        """Add what *entry*, the start of a step or a swap, says.
+
+        Raises:
+            NotAJournalLine: It lacks something, and nothing was added.
+        """
+        tokens, money = (number_or_none(entry, name) for name in ("cold_tokens", "cold_money"))
+        if tokens:
+            spent = Sum(1, tokens, 0, money, int(money is None))
+            self._routes[text(entry, "route")].add(spent)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sums as plain data; ``cold_money`` is null if no price is known."""
+        total = Sum()
+        for each in self._routes.values():
+            total.add(each)
+        rows = [{"route": route} | _as_cold(each) for route, each in self._routes.items()]
+        sums = _as_cold(total)
+        return {name: sums[name] for name in ("cold_tokens", "cold_money")} | {"cold": rows}
+
+
+def _as_cold(spent: Sum) -> dict[str, Any]:
+    named = spent.to_json()
+    return {
+        "count": spent.count,
+        "cold_tokens": spent.input,
+        "cold_money": named["money"],
+        "unpriced": spent.unpriced,
+    }
+
+
 class Spending:
     """Add up the entries ``AttemptCost``; each precedes the end of its attempt."""
 

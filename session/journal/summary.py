@@ -10,7 +10,7 @@ from typing import Any
 from ..skip_reason import without_numbers
 from .line import VERSION
 from .reader import number, number_or_none, read_journal, text
-from .spending import Spending
+from .spending import ColdCaches, Spending
 
 Entry = dict[str, Any]
 
@@ -120,9 +120,10 @@ class JournalCounts:
         self._last: dict[tuple[object, ...], dict[str, object]] = {}
         self._events: Counter[str] = Counter()
         self._lost_lines = 0
-        self._spending = Spending()
+        self._spending, self._cold = Spending(), ColdCaches()
         self._takers: dict[str, Callable[[Entry], None]] = dict.fromkeys(_ROWS, self._take_row) | {
             "AttemptFailed": self._take_failure,
+            "Swapped": self._take_swap,
             "StepStarted": self._take_step_start,
             "StepEnded": self._take_step_end,
             "TurnEnded": self._take_turn_end,
@@ -151,9 +152,14 @@ class JournalCounts:
         self._take_row(entry)
         self._spending.fail(entry["session"], step, entry.get("attempt"))
 
+    def _take_swap(self, entry: Entry) -> None:
+        self._cold.take(entry)
+        self._take_row(entry)
+
     def _take_step_start(self, entry: Entry) -> None:
         key = entry["session"], number(entry, "step")
         requested, route = text(entry, "requested"), text(entry, "route")
+        self._cold.take(entry)
         self._steps.begin(key)
         if requested != route:
             self._elsewhere[requested, route] += 1
@@ -206,6 +212,7 @@ class JournalCounts:
             "probes_started": self._events["ProbeStarted"],
             "compactions": self._events["Compacted"],
             **self._spending.to_json(),
+            **self._cold.to_json(),
             "lines_lost": self._lost_lines,
             "unknown_events": {
                 name: count

@@ -201,7 +201,7 @@ class ServedStep:
         requests = self._step_requests()
         rendering = requests.render(attempt.route)
         writer, headers = self._new_writer(), self._named(EVENTS, attempt.route)
-        async with requests.send(rendering) as reply:
+        async with requests.send(rendering, attempt.api_key_env) as reply:
             begun = writer.start() if self._is_live else b""
             async for delta in reply:
                 if self._is_live and not isinstance(delta, ReasoningDelta):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import replace
 from typing import TypeVar
 
 from ...provider.failure import Failure, FailureKind
@@ -15,16 +14,17 @@ from ..plan.needs import Needs
 from .attempt_loop import end_open_attempt, leave
 from .base_attempt import BaseAttempt
 from .broken_step import end_broken_step
+from .cold_cache import PromptCaches
 from .cooldown import Probe
 from .engine import Engine
 from .hooks import Hooks
-from .move_policy import MoveHistory, Pin, pin
+from .move_policy import MoveHistory, Pin
 from .patience import NO_ROUNDS, Patience, Rounds
 from .recovery import Recovery
 from .reporter import StepReporter, Verdict
-from .return_policy import kept_route
 from .route_walk import RouteWalk
-from .step_error import deadline_error, describe, no_route_error
+from .start import choose_start, count_start, find_start, report_start
+from .step_error import deadline_error, describe
 from .step_state import NextKey, Repair, Retry, Swap
 from .tally import FULL, place_of
 from .waiter import Waiter
@@ -58,13 +58,16 @@ class BaseStep:
         is_over: The step has ended.
         waiter: How the step waits.
         entry: What an agent writes round its call.
+        caches: The prompt caches of the conversation; None: only the agent knows them.
+        history: What happened in the conversation before; None: the agent does not say.
+        needs: What the request asks of a route; None: the agent does not say.
+        options: Where the step may go.
     """
 
     __slots__ = (
-        "_history",
-        "_options",
         "active",
         "attempts",
+        "caches",
         "clock",
         "deadline",
         "degraded",
@@ -72,11 +75,14 @@ class BaseStep:
         "following",
         "has_begun",
         "hinted_waits",
+        "history",
         "hooks",
         "is_one_call",
         "is_over",
         "limits",
+        "needs",
         "number",
+        "options",
         "pin",
         "reporter",
         "requested",
@@ -111,7 +117,7 @@ class BaseStep:
             journal = engine.journal.scope()
         self.active = active = engine.active
         pinned = None if history is None else history.route
-        self._options = options = active.options_for(route, needs, pinned)
+        self.options = options = active.options_for(route, needs, pinned)
         self.number = number = next(engine.numbers)
         self.engine = engine
         self.clock = engine.clock
@@ -128,7 +134,9 @@ class BaseStep:
         self.retrying: Probe | None = None
         self.following: Retry | NextKey | Repair | Swap | Patience | None = None
         self.pin: Pin | None = None
-        self._history = history
+        self.history = history
+        self.needs = needs
+        self.caches: PromptCaches | None = None
         self.has_begun = False
         self.is_one_call = self.is_over = False
 
@@ -166,10 +174,12 @@ class BaseStep:
                 attempt = await self._following_attempt(kind)
             else:
                 self.has_begun = True
-                self._find_start()
+                find_start(self)
                 if self.walk.uncounted:
-                    await self._count_start()
-                attempt = self._first_attempt(kind)
+                    await count_start(self)
+                report_start(self)
+                self._check_before_attempt()
+                attempt = kind(self, self.walk.key, 1, 0.0)
             if self.reporter.interrupt is not None:
                 self.reporter.raise_interrupt()
         except BaseException as error:
@@ -180,11 +190,6 @@ class BaseStep:
             # This exception would end the loop as an answer does.
             raise RuntimeError("a hook of the step raised StopAsyncIteration") from error
         return attempt
-
-    def _first_attempt(self, kind: type[A]) -> A:
-        self.walk.report_start(pinned=None if self.pin is None else self.pin.why)
-        self._check_before_attempt()
-        return kind(self, self.walk.key, 1, 0.0)
 
     async def _following_attempt(self, kind: type[A]) -> A:
         following, self.following = self.following, None
@@ -207,33 +212,9 @@ class BaseStep:
         self.retries = self.swaps = 0
         self.hinted_waits = _NO_WAITS
         self.walk.restart()
-        self._start_walk()
-        await self._count_start()
-        self.walk.report_start(pinned=None if self.pin is None else self.pin.why)
-
-    def _find_start(self) -> None:
-        plan, options = self.active.plan, self._options
-        if plan is not None and options.swaps != self.limits.max_swaps:
-            self.limits = replace(self.limits, max_swaps=options.swaps)
-        if self._history is not None:
-            self.pin = pin(self._history, self.active.plan)
-        self._start_walk()
-
-    def _start_walk(self) -> None:
-        fits = True
-        if self.pin is not None and self._history is not None:
-            fits = self.walk.start_pinned(self._history.route or self.requested)
-        elif self.active.plan is not None or self._options.unfit:
-            fits = self.walk.start(kept_route(self._history, self.active.plan))
-        if not fits:
-            raise no_route_error(self)
-        self.walk.take_key(self._history)
-
-    async def _count_start(self) -> None:
-        """Choose the start again until the step fits there by the agent's count of tokens."""
-        while (route := self.walk.route) in self.walk.uncounted:
-            if not await self.count_tokens(route):
-                self._start_walk()
+        choose_start(self)
+        await count_start(self)
+        report_start(self)
 
     async def count_tokens(self, route: Route) -> bool:
         """Have the agent count the tokens of the step; True if *route* can hold them."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..plan.keyed_route import KeyedRoute
     from .base_attempt import BaseAttempt
     from .base_step import BaseStep
+    from .cold_cache import ColdCache
     from .step_state import Repair, Retry
 
 
@@ -71,10 +72,12 @@ class StepReporter:
             interrupt, self.interrupt = self.interrupt, None
             raise interrupt
 
-    def step_started(self, requested: Route, route: Route, reason: str | None) -> None:
+    def step_started(
+        self, requested: Route, route: Route, reason: str | None, cold: ColdCache
+    ) -> None:
         """Report that the step starts on *route*; *reason*: why it passes *requested* over."""
         if self.has_listeners:
-            self._emit(StepStarted(self._number, requested, route, reason))
+            self._emit(StepStarted(self._number, requested, route, reason, *cold))
 
     def step_ended(self, step: BaseStep, error: str | None) -> None:
         """Report that the step ended with *error*; None: with an answer."""
@@ -168,14 +171,16 @@ class StepReporter:
         number = len(step.attempts) + 1
         self._emit(Repaired(self._number, number, route, repair.what, failure))
 
-    def swapped(self, step: BaseStep, from_route: Route, route: Route, failure: Failure) -> None:
+    def swapped(
+        self, step: BaseStep, from_route: Route, route: Route, failure: Failure, cold: ColdCache
+    ) -> None:
         """Report that the step continues on another route."""
         swaps, max_swaps = step.swaps, step.limits.max_swaps
         logger.warning(
             "[model-fallback] switched model from=%s to=%s reason=%s status=%s swaps=%d/%d",
             from_route, route, failure.kind, failure.status, swaps, max_swaps,
         )  # fmt: skip
-        self._emit(Swapped(self._number, from_route, route, failure, swaps, max_swaps))
+        self._emit(Swapped(self._number, from_route, route, failure, swaps, max_swaps, *cold))
 
     def degraded(
         self, key: KeyedRoute, seconds: float, failure: Failure, *, resets_in: float | None

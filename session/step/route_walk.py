@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..plan.keyed_route import Entry, KeyedRoute, KeyRing
     from ..plan.plan import RouteOptions
     from ..skip_reason import PassedOver, Unfit
+    from .cold_cache import ColdCache
     from .degraded import DegradedRoutes
     from .hooks import Hooks
     from .move_policy import MoveHistory
@@ -171,19 +172,21 @@ class RouteWalk:
             self.too_long |= {route}
         return why is None
 
-    def report_start(self, *, pinned: str | None) -> None:
+    def report_start(self, *, pinned: str | None, cold: ColdCache) -> None:
         """Report the start, and the routes that were passed over before it.
 
         Args:
             pinned: Why the conversation stays where it is, so that only the requested route is
                 passed over; None: it is not pinned.
+            cold: What the route has no prompt cache of.
         """
         requested = self._options.requested
         if self.route == requested:
-            self._reporter.step_started(requested, requested, None)
+            self._reporter.step_started(requested, requested, None, cold)
             return
         passed_over = self._passed_over if pinned is None else ((requested, pinned),)
-        self._reporter.step_started(requested, self.route, dict(passed_over).get(requested))
+        why = dict(passed_over).get(requested)
+        self._reporter.step_started(requested, self.route, why, cold)
         self._skip_all(passed_over)
 
     def swap_target(self, without: Mapping[Entry, str] = NOTHING) -> SwapTarget:

@@ -154,6 +154,7 @@ _ATTEMPT = {"route": str, "number": int, "kind": str, "status": int}
 _ATTEMPT |= {"seconds": float, "waited": float}
 _ATTEMPT |= {"input": int, "output": int, "money": float, "is_estimated": bool}
 _ATTEMPT |= {"api_key_env": str}
+_ATTEMPT |= {"cold_tokens": int, "cold_money": float}
 _PROOFS = {"signature": str, "item_id": str}
 _TEXT_FIELDS = {"text": str, **_PROOFS}
 _TEXT = {"phase": str, **_TEXT_FIELDS}

@@ -15,6 +15,7 @@ from ..event import Event, Listener
 from ..observation import AnswerRead, RequestSent
 from ..step.attempt import Attempt
 from ..step.move_policy import MoveHistory
+from .conversation_caches import StepCaches
 from .session_state import SessionState
 from .step_requests import StepRequests
 
@@ -69,12 +70,19 @@ class MeteredStep:
             on_event=on_event,
             journal=journal,
         )
+        self.step.caches = StepCaches(
+            state.caches,
+            conversation,
+            before=None if history is None else state.caches.last_route,
+            is_own=is_own,
+            note=self._meter.note_move,
+        )
 
     @asynccontextmanager
     async def reply(self, attempt: Attempt) -> AsyncIterator[Reply]:
         """Send the request of *attempt*; charge its cost even if the answer fails."""
         request = self._requests.render(attempt.route)
-        reply = self._requests.send(request, getattr(attempt, "api_key_env", None))
+        reply = self._requests.send(request, attempt.api_key_env)
         observers = self._state.middleware.observers
         ids = self.step.number, attempt.number, attempt.route
         if observers is not None:

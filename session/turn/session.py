@@ -24,6 +24,7 @@ from ..step.middleware import Sidestep
 from ..store.memory import MemoryStore
 from ..store.store import Store
 from ..tool.tool import Tool
+from .conversation_caches import ConversationCaches
 from .event_stream import EventStream
 from .metered_step import MeteredStep
 from .session_state import SessionState
@@ -110,14 +111,16 @@ class Session:
         requested = middleware.requested(route)
         self.transcript = transcript = Transcript(MemoryStore() if store is None else store)
         self._running: Turn | None = None
+        clock = middleware.clock
+        ledger = Ledger(clock, budget=budget, session_budget=session_budget, price=price)
+        size = ConversationSize(middleware, transcript, boundary)
         self._state = SessionState(
             middleware=middleware,
             client=client,
             transcript=transcript,
-            ledger=Ledger(
-                middleware.clock, budget=budget, session_budget=session_budget, price=price
-            ),
-            size=ConversationSize(middleware, transcript, boundary),
+            ledger=ledger,
+            size=size,
+            caches=ConversationCaches(clock, transcript, size, ledger.price_of_input),
             tools=_by_name(tools),
             settings=Settings(
                 max_output_tokens=max_output_tokens,

@@ -15,6 +15,7 @@ from ..event import Event, Listener, notify
 from ..plan.needs import Needs
 from ..step.middleware import Sidestep
 from ..tool.tool import Tool
+from .conversation_caches import ConversationCaches
 from .size import ConversationSize
 from .step_requests import Cures
 from .transcript import Transcript
@@ -31,6 +32,7 @@ class SessionState:
         compact: Shortens the conversation; True if it did. None: it is never shortened.
         prompts: The prompts of turns that failed before these were stored.
         steering: What the user said since the last step, for the next step.
+        caches: Which routes have a prompt cache of the conversation.
         cures: The cures of requests per route, for the rest of the session.
     """
 
@@ -39,6 +41,7 @@ class SessionState:
     transcript: Transcript
     ledger: Ledger
     size: ConversationSize
+    caches: ConversationCaches
     tools: dict[str, Tool]
     settings: Settings
     asked: str

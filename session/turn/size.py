@@ -40,7 +40,7 @@ class ConversationSize:
         plan, boundary = self._middleware.plan, self._boundary
         if boundary is None and (plan is None or not plan.depends_on_needs):
             return None
-        counted = self._counts() if is_own else {}
+        counted = self.counts if is_own else {}
         return Needs.of(conversation, boundary=boundary, counted=counted)
 
     async def count(self, requests: StepRequests, route: Route) -> int | None:
@@ -58,10 +58,11 @@ class ConversationSize:
             return
         if record.input is not None:
             before = len(self._transcript.messages) - 1
-            self._counts()[record.route] = Counted(record.input, before)
+            self.counts[record.route] = Counted(record.input, before)
 
-    def _counts(self) -> dict[Route, Counted]:
-        """Return the counts; none once the messages that were counted have been replaced."""
+    @property
+    def counts(self) -> dict[Route, Counted]:
+        """The last count of each provider; none once the counted messages have been replaced."""
         if self._counted_at != self._transcript.replacements:
             self._counted, self._counted_at = {}, self._transcript.replacements
         return self._counted

@@ -91,9 +91,7 @@ class StepRequests:
     async def count(self, route: Route) -> int | None:
         """Return the tokens of the request as the provider of *route* counts; None: unknown."""
         rendering = self.render(route)
-        return await self._client.count(
-            rendering, api_key_env=_known(self._last_key, rendering)
-        )
+        return await self._client.count(rendering, api_key_env=_known(self._last_key, rendering))
 
     @property
     def longest_answer(self) -> int:

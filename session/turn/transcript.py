@@ -59,6 +59,7 @@ class Transcript:
         self._holds_calls = False
         self._replaced_tools: tuple[str, ...] = ()  # names of tools, since the prompt
         self._replaced_answers: dict[Route | None, _Answerer] = {}  # by the requested route
+        self._replaced_route: Route | None = None
         self._turn_from = 0  # the first message after the prompt of the turn
         self._answered_in_turn: set[Route | None] = set()  # by messages that were replaced
         self._unstored: dict[int, dict[int, ToolCall]] = {}  # results by message and part
@@ -174,6 +175,7 @@ class Transcript:
                 message.requested: _Answerer.of(message) for message in self.messages
                 if is_answer(message)
             }  # fmt: skip
+            self._replaced_route = self.last_route
             answers = filter(is_answer, self.messages[self._turn_from :])
             self._answered_in_turn.update(message.requested for message in answers)
             self._keys, self.messages = keys, list(messages)
@@ -259,6 +261,12 @@ class Transcript:
             turn=requested in self._answered_in_turn
             or (place is not None and place >= self._turn_from),
         )
+
+    @property
+    def last_route(self) -> Route | None:
+        """The route of the last answer, whichever route was asked for; None: there is none."""
+        answers = (message.route for message in reversed(self.messages) if is_answer(message))
+        return next(answers, self._replaced_route)
 
     def _answers(self, place: int, requested: Route) -> bool:
         message = self.messages[place]

@@ -224,6 +224,7 @@ class Turn:
         self._unstored_text = ""
         self._metered = None  # it refers to this turn
         state.size.answered(message)
+        state.caches.answered(self._route)
         return message
 
     async def _attempt(self, metered: MeteredStep, reader: ReplyReader, attempt: Attempt) -> None:

@@ -548,9 +548,10 @@ DUE = {"due_key": "K1", "due_in": 9.0, "has_keys": True}
 def test_a_failure_of_the_key_takes_another_one(
     failure: dict[str, Any], standing: dict[str, Any], decision: Decision
 ) -> None:
-    given = {"message": "", "status": 429} | failure
+    given: dict[str, Any] = {"message": "", "status": 429, **failure}
+    given["kind"] = FailureKind(given["kind"])
     made = decide(
-        Failure(**given | {"kind": FailureKind(given["kind"])}),
+        Failure(**given),
         StepState(backoff=2.0, **standing),
         Limits(max_retries=3, max_swaps=2, statuses=LISTED, max_wait=60.0),
     )

@@ -1,0 +1,69 @@
+"""Where a step starts: with its first attempt, and again after a wait for a route to come back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .cold_cache import NOT_COLD, PromptCaches, UnknownCaches
+from .move_policy import pin
+from .return_policy import kept_route
+from .step_error import no_route_error
+
+if TYPE_CHECKING:
+    from .base_step import BaseStep
+
+
+def find_start(step: BaseStep) -> None:
+    """Choose where *step* starts, and with which key.
+
+    Raises:
+        StepFailed: No route can take the step.
+    """
+    plan, options = step.active.plan, step.options
+    if plan is not None and options.swaps != step.limits.max_swaps:
+        step.limits = replace(step.limits, max_swaps=options.swaps)
+    if step.history is not None:
+        step.pin = pin(step.history, plan)
+    choose_start(step)
+
+
+def choose_start(step: BaseStep) -> None:
+    """Choose the route and the key to begin with, by what is known now.
+
+    Raises:
+        StepFailed: No route can take the step.
+    """
+    fits = True
+    if step.pin is not None and step.history is not None:
+        fits = step.walk.start_pinned(step.history.route or step.requested)
+    elif step.active.plan is not None or step.options.unfit:
+        fits = step.walk.start(kept_route(step.history, step.active.plan))
+    if not fits:
+        raise no_route_error(step)
+    step.walk.take_key(step.history)
+
+
+async def count_start(step: BaseStep) -> None:
+    """Choose the start again until the step fits there by the agent's count of tokens."""
+    while (route := step.walk.route) in step.walk.uncounted:
+        if not await step.count_tokens(route):
+            choose_start(step)
+
+
+def report_start(step: BaseStep) -> None:
+    """Report where *step* starts, and what the move there costs."""
+    cold = NOT_COLD
+    if step.attempts or step.history is not None or step.caches is not None:
+        caches, route = known_caches(step), step.walk.route
+        before = step.attempts[-1].route if step.attempts else caches.before
+        cold = NOT_COLD if before in (None, route) else caches.move_to(route)
+    step.walk.report_start(pinned=None if step.pin is None else step.pin.why, cold=cold)
+
+
+def known_caches(step: BaseStep) -> PromptCaches:
+    """Return the prompt caches of the conversation, as far as they are known."""
+    if step.caches is not None:
+        return step.caches
+    before = None if step.history is None else step.history.route
+    return UnknownCaches(before, step.needs)
