@@ -40,6 +40,9 @@ _DOMAINS: Mapping[str, str] = MappingProxyType(
         "amazonaws.com": "bedrock",
         # Of these only the accounts are known; `classify/facts/accounts.py` has the sources.
         "aliyuncs.com": "dashscope",
+        "openai.azure.com": "azure",
+        "router.huggingface.co": "huggingface",
+        "wandb.ai": "wandb",
         "x.ai": "xai",
         "together.ai": "together",
         "together.xyz": "together",

@@ -68,7 +68,8 @@ class Report:
         message: The human-readable message.
         words: Its types, codes and the like, by name: ``type``, ``code``, ``param``, ``form``;
             ``error_code`` (Anthropic's details); ``error_type``, ``provider_code``,
-            ``provider_name``, ``limit_source``, ``moderation``, ``byok``, ``affords`` (OpenRouter);
+            ``provider_name``, ``limit_source``, ``moderation``, ``byok``, ``affords``, ``upstream``
+            (OpenRouter);
             ``reason`` (of OpenRouter and Google); ``rpc``, ``quota_id``, ``quota_value``,
             ``leaked`` (Google); ``window`` (Anthropic's subscriptions); ``budget_of`` (LiteLLM);
             ``any`` for every word that is a kind of code.

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ..failure import FailureKind, Scope
     from .fact_lookup import Reading
 
-_PASSED_ON = ("provider_name", "provider_code")
-"""Words by which an aggregator names the provider behind it."""
+_PASSED_ON = ("provider_name", "provider_code", "upstream")
+"""Words by which an aggregator says that the error is of a provider behind it."""
 
 
 def scope_of(

@@ -14,6 +14,7 @@ Words: TypeAlias = "dict[str, list[object]]"
 
 _AFFORDS = re.compile(r"[^\n]{0,200}?can only afford ([1-9]\d{0,12})\b")
 _BUDGET_OF = re.compile(r"[^\n]{0,200}? budget for model=(\S{1,200})")
+_UPSTREAM = re.compile(r"Provider returned error\b")
 _LEAKED = re.compile(r"Your API key was reported as leaked")
 _UNIFIED = re.compile(r"anthropic-ratelimit-unified(?:-(?!overage\b)(\w{1,20}))?-status", re.ASCII)
 
@@ -35,6 +36,7 @@ def openrouter_words(error: Mapping[str, Any]) -> Words:
         "limit_source": [metadata.get("limit_source")],
         "moderation": [name for name in flags if metadata.get(name)],
         "reason": [metadata.get("reason")],
+        "upstream": [found[0]] if (found := _UPSTREAM.match(string(error.get("message")))) else [],
         "byok": ["true"] if metadata.get("is_byok") is True else [],
     }
 

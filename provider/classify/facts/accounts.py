@@ -3,12 +3,15 @@
 Little else is known of them, so that the words of unknown servers count for the rest. Each needs
 a fact of its own, because most servers that nobody knows pass on the errors of others.
 
-Source, read on 2026-11-30. xAI: continuedev/continue#12670 and #10373, warpdotdev/warp#14868; the
-words for a wrong key are in `unknown_words`. Together: docs.together.ai/docs/error-codes ("the
-account associated with the API key"). Fireworks: docs.fireworks.ai/guides/inference-error-codes.
-Copilot: github/copilot-cli#730 and #3431; models that the plan includes still answer
-(earendil-works/pi#3643). OpenCode: packages/console of anomalyco/opencode
-(routes/zen/util/error.ts), anomalyco/opencode#37161 and #48602. Vercel:
+Source, read on 2026-11-30. xAI: continuedev/continue#12670 and #10373, warpdotdev/warp#14868;
+docs.x.ai/docs/key-information/debugging (a wrong key is a 400). Together:
+docs.together.ai/docs/error-codes ("the account associated with the API key"). Weights & Biases:
+docs.wandb.ai/inference/api-reference/errors. Azure, whose key is of a resource with all its
+deployments: SciSharp/BotSharp#386. Hugging Face: huggingface/agents-course#386; it passes on the
+words of others (huggingface/hub-docs#2392). Fireworks:
+docs.fireworks.ai/guides/inference-error-codes. Copilot: github/copilot-cli#730 and #3431; models
+that the plan includes still answer (earendil-works/pi#3643). OpenCode: packages/console of
+anomalyco/opencode (routes/zen/util/error.ts), anomalyco/opencode#37161 and #48602. Vercel:
 vercel.com/changelog/budgets-for-api-keys-on-ai-gateway, 0xzr/freellmpool pull 117; it passes on the
 words of others (vercel/ai#9290). DashScope: 1Panel-dev/MaxKB#5297 and QwenLM/qwen-code#54; others
 pass on the same words (anomalyco/opencode#22994).
@@ -86,9 +89,20 @@ _DASHSCOPE = FactTable(
     scopes=_OF_KEYS,
 )
 
+_HUGGING_FACE = FactTable(
+    money=facts(
+        K.QUOTA,
+        r"You have (?:exceeded|reached|depleted) your monthly (?:included )?credits",
+        scope=_KEY,
+        status="402 429 none",
+    ),
+)
+
 ACCOUNTS: Mapping[str, FactTable] = MappingProxyType(
     {
+        "azure": FactTable(scopes={401: _KEY}),
         "dashscope": _DASHSCOPE,
+        "huggingface": _HUGGING_FACE,
         "xai": _XAI,
         "together": FactTable(scopes=_OF_KEYS),
         "fireworks": _FIREWORKS,
@@ -97,6 +111,7 @@ ACCOUNTS: Mapping[str, FactTable] = MappingProxyType(
         "opencode": _OPENCODE,
         "opencode-go": _OPENCODE,
         "vercel": _VERCEL,
+        "wandb": FactTable(scopes=_OF_KEYS),
     }
 )
 """The tables by vendor, or by the name that agents give it."""

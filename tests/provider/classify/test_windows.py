@@ -8,11 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sidestep import FailureKind
 from sidestep.provider.classify.classify import classify_error_object, classify_response
 from sidestep.provider.classify.retry_after import LONGEST, LONGEST_WINDOW
 
+from ...property import examples
 from .facts.rows import K, chat, claude, google, info, router, wire_of
 
 if TYPE_CHECKING:
@@ -169,6 +172,27 @@ def test_an_event_of_codex_has_its_headers_in_it() -> None:
     failure = classify_error_object(event, provider="openai", wire="openai-responses")
 
     assert (failure.kind, failure.status, failure.reset_at) == (K.QUOTA, 429, THE_WEEK)
+
+
+HEADERS = st.sampled_from(
+    sorted({name for row in ANSWERS for name in row.headers} | {"date", "retry-after-ms"})
+)
+VALUES = (
+    st.sampled_from(["rejected", "allowed", "100", "0", "-1", "1e9", NOON, "9" * 40]) | st.text()
+)
+
+
+@given(st.text(), st.dictionaries(HEADERS, VALUES), st.none() | st.floats(0, 4e9))
+@examples(100)
+def test_any_answer_gives_a_usable_reset_or_none(
+    message: str, headers: dict[str, str], now: float | None
+) -> None:
+    body = json.dumps(chat(message, "usage_limit_reached", None, resets_at=message)).encode()
+
+    failure = classify_response(429, headers, body, provider="openai", wire="openai-chat", now=now)
+
+    assert failure.retry_after is None or 0 < failure.retry_after <= LONGEST_WINDOW
+    assert failure.reset_at is None or failure.reset_at.tzinfo is not None
 
 
 @pytest.mark.parametrize(

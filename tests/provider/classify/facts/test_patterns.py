@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep.provider.classify.fact_tables import tables_of
+from sidestep.provider.classify.facts.accounts import ACCOUNTS
 from sidestep.provider.classify.report import Report
 from sidestep.provider.fact import PREFIX, Fact
 
@@ -22,6 +23,7 @@ from ....property import examples
 def every_fact() -> list[Fact]:
     names = ["anthropic", "openai", "openrouter", "gemini", "groq", "cerebras", "mistral"]
     names += ["deepseek", "moonshot", "zai", "minimax", "bedrock", "nobody's"]
+    names += ACCOUNTS
     tables = {id(t): t for name in names for t in tables_of(name, "openai-chat")}
     sections = ("money", "overflow", "history", "filter", "other")
     return [fact for t in tables.values() for name in sections for fact in getattr(t, name)]

@@ -178,6 +178,17 @@ OF_VENDORS = [
     Owned("OpenCode's key", "opencode", 401, claude("Invalid API key.", "AuthError"), KEY, AUTH),
     Owned("Copilot's premium models", at("https://api.githubcopilot.com"), 402, chat(
         "You have no quota", code="quota_exceeded"), HERE),
+    Owned("Azure's key", at("https://r.openai.azure.com/openai/v1"), 401, chat(
+        "Access denied due to invalid subscription key or wrong API endpoint.", code="401"), KEY,
+        AUTH),
+    Owned("Azure's rate", at("https://r.openai.azure.com/openai/v1"), 429, chat(
+        "x", code="429"), None, K.RATE_LIMIT),
+    Owned("credits of Weights & Biases", at("https://api.inference.wandb.ai/v1"), 402, chat(PLAN),
+        KEY),
+    Owned("credits of Hugging Face", at("https://router.huggingface.co/v1"), 402, {
+        "error": "You have exceeded your monthly included credits for Inference Providers."}, KEY),
+    Owned("a balance behind Hugging Face", at("https://router.huggingface.co/v1"), 402, {
+        "error": "NOT_ENOUGH_BALANCE"}, None),
     Owned("DashScope's arrears", at("https://dashscope.aliyuncs.com/v1"), 400, chat(
         "x", code="Arrearage"), KEY),
     Owned("another's arrears, passed on", at("https://opencode.ai/zen/go/v1"), 400, chat(
@@ -223,6 +234,13 @@ OF_RESELLERS = [
     Owned("upstream's key", "openrouter", 401, router(
         401, provider_name="Darkbloom", is_byok=False, raw=json.dumps(
             chat("invalid API key", "authentication_error", "authentication_error"))), None, AUTH),
+    Owned("somebody's balance, who is not named", "openrouter", 402, chat(
+        "Provider returned error", code=402), None),
+    Owned("somebody's key, who is not named", "openrouter", 401, chat(
+        "Provider returned error", code=401), None, AUTH),
+    Owned("a provider's key behind Cloudflare",
+        at("https://gateway.ai.cloudflare.com/v1/a/g/compat"), 401,
+        {"success": False, "error": [{"code": 2009, "message": "Unauthorized"}]}, None, AUTH),
     Owned("a limit that all share", "openrouter", 429, router(
         429, provider_name="Venice", raw=UPSTREAM, is_byok=False), ROUTE, K.RATE_LIMIT),
     Owned("a limit of the own key there", "openrouter", 429, router(
