@@ -82,7 +82,7 @@ class MeteredStep:
     async def reply(self, attempt: Attempt) -> AsyncIterator[Reply]:
         """Send the request of *attempt*; charge its cost even if the answer fails."""
         request = self._requests.render(attempt.route)
-        reply = self._requests.send(request, attempt.api_key_env)
+        reply = self._requests.send(request, attempt.key.api_key_env)
         observers = self._state.middleware.observers
         ids = self.step.number, attempt.number, attempt.route
         if observers is not None:
