@@ -57,6 +57,11 @@ class CommonClock:
         heapq.heappush(self._sleepers, (self.now + seconds, next(self._numbers), woken))
         await woken.wait()
 
+    async def settle(self) -> None:
+        """Return when every other task waits."""
+        await anyio.lowlevel.checkpoint()  # what was scheduled may wake a task
+        await anyio.wait_all_tasks_blocked()
+
     async def play(self, *tasks: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run *tasks* to their ends."""
         left = len(tasks)
@@ -72,8 +77,7 @@ class CommonClock:
             for task in tasks:
                 group.start_soon(run, task)
             while left:
-                await anyio.lowlevel.checkpoint()  # what was scheduled may wake a task
-                await anyio.wait_all_tasks_blocked()
+                await self.settle()
                 if self._sleepers:
                     self.now, _, woken = heapq.heappop(self._sleepers)
                     woken.set()

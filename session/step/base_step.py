@@ -214,7 +214,7 @@ class BaseStep:
         self.walk.restart()
         choose_start(self)
         await count_start(self)
-        report_start(self)
+        self.walk.report_restart()
 
     async def count_tokens(self, route: Route) -> bool:
         """Have the agent count the tokens of the step; True if *route* can hold them."""

@@ -189,6 +189,11 @@ class RouteWalk:
         self._reporter.step_started(requested, self.route, why, cold)
         self._skip_all(passed_over)
 
+    def report_restart(self) -> None:
+        """Report the routes that were passed over before a further round."""
+        if self.route != self._options.requested:
+            self._skip_all(self._passed_over)
+
     def swap_target(self, without: Mapping[Entry, str] = NOTHING) -> SwapTarget:
         """Return where the step would go from here; *without*: as in `why_unavailable`.
 

@@ -54,10 +54,9 @@ async def count_start(step: BaseStep) -> None:
 def report_start(step: BaseStep) -> None:
     """Report where *step* starts, and what the move there costs."""
     cold = NOT_COLD
-    if step.attempts or step.history is not None or step.caches is not None:
+    if step.history is not None or step.caches is not None:
         caches, route = known_caches(step), step.walk.route
-        before = step.attempts[-1].route if step.attempts else caches.before
-        cold = NOT_COLD if before in (None, route) else caches.move_to(route)
+        cold = NOT_COLD if caches.before in (None, route) else caches.move_to(route)
     step.walk.report_start(pinned=None if step.pin is None else step.pin.why, cold=cold)
 
 
