@@ -32,9 +32,10 @@ from sidestep.provider.log import logger
 from sidestep.session.deadline import Deadline
 from sidestep.session.step import cooldown, patience, recovery
 from sidestep.session.step.base_step import BaseStep
-from sidestep.session.step.decision import Retry, Stop, decide, passes_with_time
+from sidestep.session.step.decision import decide, passes_with_time
 from sidestep.session.step.degraded import DegradedRoutes
 from sidestep.session.step.reporter import StepReporter
+from sidestep.session.step.step_state import Retry, Stop
 from sidestep.session.step.wake_up import WakeUps
 
 from .random_world import Story, World, failures_of
