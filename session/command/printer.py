@@ -101,7 +101,9 @@ def _cold(event: StepStarted | Swapped) -> str:
     """Return what the new route has no cache of, as the end of a notice."""
     if not event.cold_tokens:
         return ""
-    money = "" if event.cold_money is None else f" ({event.cold_money:.4f} USD)"
+    price = event.cold_money
+    known = "less than 0.0001" if price is not None and price < 0.0001 else f"{price or 0:.4f}"
+    money = "" if price is None else f" ({known} USD)"
     return f"; it has no cache of about {event.cold_tokens:,} tokens{money}"
 
 

@@ -10,12 +10,15 @@ import pytest
 from sidestep import (
     AttemptStarted,
     CandidateSkipped,
+    Event,
     Failure,
     FailureKind,
     PatienceStarted,
     PatienceWaiting,
     Route,
     RouteOut,
+    StepStarted,
+    Swapped,
     TextDelta,
     TurnEnded,
 )
@@ -23,6 +26,7 @@ from sidestep.provider.log import logger
 from sidestep.session.command.countdown import duration
 from sidestep.session.command.printer import Printer
 from sidestep.session.command.terminal import log_to_stderr
+from sidestep.session.skip_reason import STAYS_FOR_THE_TURN
 
 A, B, C = Route("openrouter/a"), Route("anthropic/b"), Route("zai/glm-5")
 LONG = "about {} tokens do not fit into its 8000"
@@ -67,6 +71,46 @@ def test_the_next_turn_tells_of_it_again(capsys: pytest.CaptureFixture[str]) -> 
     printer(CandidateSkipped(2, B, "it has no images"))
 
     assert capsys.readouterr().err == "sidestep: anthropic/b is passed over: it has no images\n" * 2
+
+
+BUSY = Failure(kind=FailureKind.OVERLOADED, status=529, message="busy")
+DOWN = "openrouter/a is degraded: starting on anthropic/b"
+STAY = STAYS_FOR_THE_TURN
+
+
+@pytest.mark.parametrize(
+    ("events", "notices"),
+    [
+        pytest.param([StepStarted(1, A, A)], [], id="where it was asked to"),
+        pytest.param([StepStarted(1, A, B)], [DOWN], id="for an unknown reason"),
+        pytest.param([StepStarted(1, A, B, "degraded")], [DOWN], id="because of a cooldown"),
+        pytest.param([StepStarted(1, A, B, "degraded", 12_000, 0.036)],
+            [f"{DOWN}; it has no cache of about 12,000 tokens (0.0360 USD)"], id="a cold cache"),
+        pytest.param([StepStarted(1, A, B, "it has no images")],
+            ["openrouter/a is passed over: starting on anthropic/b"], id="for what it lacks"),
+        pytest.param([StepStarted(number, A, B, STAY) for number in (1, 2, 3)],
+            ["the conversation stays for the turn: going on with anthropic/b"], id="a stay, once"),
+        pytest.param([StepStarted(1, A, B, STAY), TurnEnded("", A, A), StepStarted(2, A, B, STAY)],
+            ["the conversation stays for the turn: going on with anthropic/b"] * 2,
+            id="a stay, in each turn"),
+        pytest.param([StepStarted(1, A, A, None, 9_000)],
+            ["back on openrouter/a; it has no cache of about 9,000 tokens"], id="the way back"),
+        pytest.param([StepStarted(1, A, A, None, 0, 0.0)], [], id="the way back to a warm cache"),
+        pytest.param([Swapped(1, A, B, BUSY, 1, 2, 5, 0.00002)],
+            ["switched to anthropic/b, swap 1 of 2 (overloaded 529: busy); it has no cache of "
+             "about 5 tokens (less than 0.0001 USD)"], id="a swap"),
+    ],
+)  # fmt: skip
+def test_a_move_is_told_with_what_it_costs(
+    events: list[Event], notices: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    printer = Printer()
+
+    for event in events:
+        printer(event)
+
+    printed = capsys.readouterr().err.replace("sidestep: answered by anthropic/b\n", "")
+    assert printed == "".join(f"sidestep: {notice}\n" for notice in notices)
 
 
 def test_a_log_line_never_stands_in_the_middle_of_an_answer(
