@@ -14,7 +14,7 @@ from ..plan.needs import Needs
 from .attempt_loop import end_open_attempt, leave
 from .base_attempt import BaseAttempt
 from .broken_step import end_broken_step
-from .cold_cache import PromptCaches
+from .cold_cache import NO_CACHES, PromptCaches, UnknownCaches
 from .cooldown import Probe
 from .engine import Engine
 from .hooks import Hooks
@@ -58,9 +58,8 @@ class BaseStep:
         is_over: The step has ended.
         waiter: How the step waits.
         entry: What an agent writes round its call.
-        caches: The prompt caches of the conversation; None: only the agent knows them.
+        caches: The prompt caches of the conversation.
         history: What happened in the conversation before; None: the agent does not say.
-        needs: What the request asks of a route; None: the agent does not say.
         options: Where the step may go.
     """
 
@@ -80,7 +79,6 @@ class BaseStep:
         "is_one_call",
         "is_over",
         "limits",
-        "needs",
         "number",
         "options",
         "pin",
@@ -135,8 +133,9 @@ class BaseStep:
         self.following: Retry | NextKey | Repair | Swap | Patience | None = None
         self.pin: Pin | None = None
         self.history = history
-        self.needs = needs
-        self.caches: PromptCaches | None = None
+        self.caches: PromptCaches = NO_CACHES
+        if history is not None or needs is not None:
+            self.caches = UnknownCaches(None if history is None else history.route, needs)
         self.has_begun = False
         self.is_one_call = self.is_over = False
 

@@ -53,3 +53,7 @@ class UnknownCaches:
         if self.needs is None:
             return NOT_COLD
         return ColdCache(self.needs.counted.get(route, self.needs.tokens))
+
+
+NO_CACHES = UnknownCaches(None, None)
+"""Shared by all steps of which nothing is known."""

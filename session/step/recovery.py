@@ -11,7 +11,6 @@ from .base_attempt import BaseAttempt
 from .cooldown import KEY_WORDS
 from .decision import decide, is_final, is_route_failure, may_change_key
 from .patience import Patience
-from .start import known_caches
 from .step_error import error_to_raise
 from .step_state import Decision, NextKey, Repair, Retry, StepState, Stop, Swap
 from .swap_target import NO_TARGET, NOTHING
@@ -221,7 +220,7 @@ class Recovery:
                 step.swaps += 1
                 step.retries = 0
                 step.walk.move(decision)
-                cold = known_caches(step).move_to(decision.sibling)
+                cold = step.caches.move_to(decision.sibling)
                 step.reporter.swapped(step, attempt.route, decision.sibling, failure, cold)
             case _:
                 assert_never(decision)

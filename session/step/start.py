@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .cold_cache import NOT_COLD, PromptCaches, UnknownCaches
+from .cold_cache import NOT_COLD
 from .move_policy import pin
 from .return_policy import kept_route
 from .step_error import no_route_error
@@ -52,17 +52,7 @@ async def count_start(step: BaseStep) -> None:
 
 
 def report_start(step: BaseStep) -> None:
-    """Report where *step* starts, and what the move there costs."""
-    cold = NOT_COLD
-    if step.history is not None or step.caches is not None:
-        caches, route = known_caches(step), step.walk.route
-        cold = NOT_COLD if caches.before in (None, route) else caches.move_to(route)
+    """Report where *step* starts, and what that route has no prompt cache of."""
+    caches, route = step.caches, step.walk.route
+    cold = NOT_COLD if caches.before in (None, route) else caches.move_to(route)
     step.walk.report_start(pinned=None if step.pin is None else step.pin.why, cold=cold)
-
-
-def known_caches(step: BaseStep) -> PromptCaches:
-    """Return the prompt caches of the conversation, as far as they are known."""
-    if step.caches is not None:
-        return step.caches
-    before = None if step.history is None else step.history.route
-    return UnknownCaches(before, step.needs)

@@ -62,7 +62,7 @@ def unknown(_route: Route, _usage: Usage) -> None:
 FREE: dict[str, Any] = {"price": unknown}
 
 
-def moves(outage: Outage) -> list[tuple[str, Route, int | None, float | None]]:
+def moves(outage: Outage) -> list[tuple[Any, ...]]:
     """Return each move, the start of a step elsewhere too, with what it found no cache of."""
     return [
         (type(event).__name__, event.route, event.cold_tokens, event.cold_money)
