@@ -142,6 +142,25 @@ class AttemptRecord:
     cold_money: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cooldown:
+    """A route or key that was degraded when a message was stored.
+
+    Args:
+        name: The route; or its provider, if the key is degraded with all routes.
+        until: When the cooldown ends, in seconds since 1970.
+        cooldowns: Consecutive cooldowns so far, this one included.
+        kind: Why the last attempt failed, a word of `FailureKind`; None: not known.
+        api_key_env: The variable of the key; None: the provider has one key or none.
+    """
+
+    name: str
+    until: float
+    cooldowns: int = 1
+    kind: str | None = None
+    api_key_env: str | None = None
+
+
 @dataclass(slots=True)
 class Message:
     """One message of a conversation.
@@ -152,6 +171,8 @@ class Message:
         requested: The route that the agent requested.
         usage: The tokens of the answer; None: not counted.
         attempts: Every attempt at the answer in order, including failed ones.
+        cooldowns: The routes and keys that were degraded when the message was stored, for a
+            session that is resumed.
     """
 
     role: Literal["system", "user", "assistant"]
@@ -160,6 +181,7 @@ class Message:
     requested: Route | None = None
     usage: Usage | None = None
     attempts: Sequence[AttemptRecord] = ()
+    cooldowns: Sequence[Cooldown] = ()
 
     @property
     def has_calls(self) -> bool:

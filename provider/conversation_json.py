@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from .conversation import (
     AttemptRecord,
     Conversation,
+    Cooldown,
     Effort,
     Image,
     Message,
@@ -103,6 +104,14 @@ class _Attempt(_Table):
         return Route(value)
 
 
+class _Cooldown(_Table):
+    name: str
+    until: float
+    cooldowns: int = 1
+    kind: str | None = None
+    api_key_env: str | None = None
+
+
 class _Message(_Table):
     role: Literal["system", "user", "assistant"]
     parts: list[Annotated[_Text | _Image | _Reasoning | _ToolCall, Field(discriminator="type")]]
@@ -110,6 +119,7 @@ class _Message(_Table):
     requested: str | None = None
     usage: _Usage | None = None
     attempts: list[_Attempt] = Field(default_factory=list)
+    cooldowns: list[_Cooldown] = Field(default_factory=list)
 
     @field_validator("route", "requested")
     @classmethod
@@ -183,6 +193,8 @@ def message_to_json(message: Message) -> dict[str, Any]:
         fields["usage"] = usage
     if message.attempts:
         fields["attempts"] = [_attempt_to_json(attempt) for attempt in message.attempts]
+    if message.cooldowns:
+        fields["cooldowns"] = [_without_none(asdict(each)) for each in message.cooldowns]
     return fields | {"parts": [part_to_json(part) for part in message.parts]}
 
 
@@ -242,6 +254,7 @@ def _message(form: _Message) -> Message:
         requested or None,
         None if form.usage is None else Usage(**form.usage.model_dump()),
         tuple(AttemptRecord(**dict(attempt)) for attempt in form.attempts),
+        tuple(Cooldown(**dict(each)) for each in form.cooldowns),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 from weakref import ReferenceType
 
 from cachetools import TLRUCache
@@ -65,6 +65,20 @@ class Cooling:
             word = None if self.kind is None or not is_of_key else KEY_WORDS.get(self.kind)
             return word or "degraded"
         return "probed" if self.is_probed() else None
+
+
+class PastCooldown(NamedTuple):
+    """The cooldown of a route or key, as it can be restored.
+
+    Args:
+        seconds: Seconds until it ends; negative: since it ended, and no probe has been made.
+        cooldowns: Consecutive cooldowns so far.
+        kind: The kind of the last failure; None: it is not known.
+    """
+
+    seconds: float
+    cooldowns: int
+    kind: FailureKind | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from weakref import WeakSet, WeakValueDictionary
 from ...provider.fork import finish_imports
 from ...provider.route import Route
 from ..plan.keyed_route import Entry, KeyedRoute, KeyRing
-from .cooldown import Cooling, Outage, Probe, State, bounded_map
+from .cooldown import Cooling, Outage, PastCooldown, Probe, State, bounded_map
 from .swap_target import NOTHING
 from .wake_up import WakeUps
 
@@ -67,6 +67,28 @@ class CoolingMap:
         with self._lock:
             named = [entry if isinstance(entry, str) else entry[0] for entry in self._cooling]
         return [Route(each) for each in named if "/" in each]
+
+    @property
+    def is_empty(self) -> bool:
+        """True if no route and no key failed lately."""
+        return self._forgotten_at is EMPTY
+
+    def cooldowns(self) -> dict[Entry, PastCooldown]:
+        """Return the cooldowns that run, and those that have ended without a probe since."""
+        with self._lock:
+            now = self._timer()
+            return {
+                entry: PastCooldown(state.healthy_at - now, state.cooldowns, state.kind)
+                for entry, state in self._cooling.items()
+                if state.cooldowns
+            }
+
+    def restore(self, entry: Entry, past: PastCooldown) -> None:
+        """Degrade *entry* as it was in another process, unless it failed in this one as well."""
+        with self._lock:
+            if entry not in self._cooling:
+                healthy_at = self._timer() + past.seconds
+                self._remember(entry, Cooling(healthy_at, past.cooldowns, kind=past.kind))
 
     def clear(self) -> None:
         """Forget every route and key."""

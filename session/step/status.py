@@ -9,7 +9,6 @@ from typing import Any
 from ...provider.route import Route
 from ..plan.active_plan import ActivePlan
 from ..plan.keyed_route import KeyedRoute
-from ..plan.plan import Plan
 from .cooldown import State
 from .degraded import DegradedRoutes
 from .tally import AttemptTally, LastFailure, Place, Tally, place_of
@@ -56,8 +55,7 @@ def status_of(active: ActivePlan, degraded: DegradedRoutes, tally: AttemptTally)
     """Return the state of each route of the plan, of the health map and of *tally*."""
     tallies = tally.snapshot()
     used = (place if isinstance(place, Route) else place[0] for place in tallies)
-    planned = () if active.plan is None else _routes_of(active.plan)
-    routes = dict.fromkeys((*planned, *degraded.routes(), *used))
+    routes = dict.fromkeys((*planned_routes(active), *degraded.routes(), *used))
     keys = (key for route in routes for key in active.keys_of(route))
     return Status(tuple(_status(key, degraded, tallies) for key in keys))
 
@@ -78,7 +76,11 @@ def _status(
     )
 
 
-def _routes_of(plan: Plan) -> Iterator[Route]:
+def planned_routes(active: ActivePlan) -> Iterator[Route]:
+    """Yield the routes that the configuration names, some of them twice."""
+    plan = active.plan
+    if plan is None:
+        return
     for chain in plan.chains.values():
         for entry in chain:
             yield entry.route

@@ -27,14 +27,16 @@ if TYPE_CHECKING:
     from ...provider.conversation import Message, Part
 
 _EVERYTHING = "SELECT total(length(body)) FROM message LEFT JOIN part ON message_id = message.id"
-_MESSAGES = "SELECT id, role, route, requested, usage, attempts FROM message ORDER BY position"
+_MESSAGES = """
+SELECT id, role, route, requested, usage, attempts, cooldowns FROM message ORDER BY position"""
 _PARTS = "SELECT message_id, position, type, body FROM part ORDER BY message_id, position"
 _INSERT = """
-INSERT INTO message (position, role, route, requested, usage, attempts)
-VALUES ((SELECT coalesce(max(position) + 1, 0) FROM message), ?, ?, ?, ?, ?)"""
+INSERT INTO message (position, role, route, requested, usage, attempts, cooldowns)
+VALUES ((SELECT coalesce(max(position) + 1, 0) FROM message), ?, ?, ?, ?, ?, ?)"""
 _INSERT_PART = "INSERT INTO part (message_id, position, type, body) VALUES (?, ?, ?, ?)"
 _UPDATE = """
-UPDATE message SET role = ?, route = ?, requested = ?, usage = ?, attempts = ? WHERE id = ?"""
+UPDATE message
+SET role = ?, route = ?, requested = ?, usage = ?, attempts = ?, cooldowns = ? WHERE id = ?"""
 _FIND = "SELECT 1 FROM message WHERE id = ?"
 _UPDATE_PART = "UPDATE part SET type = ?, body = ? WHERE message_id = ? AND position = ?"
 

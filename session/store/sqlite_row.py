@@ -9,6 +9,7 @@ from pydantic_core import from_json
 
 from ...provider.conversation import (
     AttemptRecord,
+    Cooldown,
     Image,
     Message,
     Reasoning,
@@ -36,6 +37,7 @@ class MessageRow(NamedTuple):
     Args:
         usage: JSON, as a conversation file spells it.
         attempts: The same.
+        cooldowns: The same.
     """
 
     role: str
@@ -43,6 +45,7 @@ class MessageRow(NamedTuple):
     requested: str | None
     usage: str | None
     attempts: str | None
+    cooldowns: str | None
 
 
 class PartRow(NamedTuple):
@@ -69,6 +72,7 @@ def write_message(message: Message) -> tuple[MessageRow, list[PartRow]]:
         spelled.get("requested"),
         None if message.usage is None else _write(spelled.get("usage", {})),
         _write(spelled["attempts"]) if "attempts" in spelled else None,
+        _write(spelled["cooldowns"]) if "cooldowns" in spelled else None,
     )
     return row, [_part_row(part) for part in spelled["parts"]]
 
@@ -112,11 +116,12 @@ def read_message_row(row: MessageRow, parts: list[Part]) -> Message:
     """
     usage = None if row.usage is None else _read(row.usage)
     attempts = [] if row.attempts is None else _read(row.attempts)
+    cooldowns = [] if row.cooldowns is None else _read(row.cooldowns)
     try:
-        return _known_message(row, usage, attempts, parts)
+        return _known_message(row, usage, attempts, cooldowns, parts)
     except _UNKNOWN:
-        columns = row._asdict() | {"usage": usage, "attempts": attempts, "parts": []}
-        message = read_message(columns)
+        columns = row._asdict() | {"usage": usage, "attempts": attempts, "cooldowns": cooldowns}
+        message = read_message(columns | {"parts": []})
         message.parts = parts
         return message
 
@@ -155,6 +160,7 @@ _ATTEMPT |= {"seconds": float, "waited": float}
 _ATTEMPT |= {"input": int, "output": int, "money": float, "is_estimated": bool}
 _ATTEMPT |= {"api_key_env": str}
 _ATTEMPT |= {"cold_tokens": int, "cold_money": float}
+_COOLDOWN = {"name": str, "until": float, "cooldowns": int, "kind": str, "api_key_env": str}
 _PROOFS = {"signature": str, "item_id": str}
 _TEXT_FIELDS = {"text": str, **_PROOFS}
 _TEXT = {"phase": str, **_TEXT_FIELDS}
@@ -174,7 +180,9 @@ def _checked(fields: Any, types: Mapping[str, type]) -> dict[str, Any]:
     return fields  # type: ignore[no-any-return]
 
 
-def _known_message(row: MessageRow, usage: Any, attempts: Any, parts: list[Part]) -> Message:
+def _known_message(
+    row: MessageRow, usage: Any, attempts: Any, cooldowns: Any, parts: list[Part]
+) -> Message:
     return Message(
         _ROLES[row.role],
         parts,
@@ -182,12 +190,17 @@ def _known_message(row: MessageRow, usage: Any, attempts: Any, parts: list[Part]
         None if row.requested is None else Route(row.requested),
         None if usage is None else Usage(**_checked(usage, _USAGE)),
         tuple([_known_attempt(attempt) for attempt in attempts]),
+        tuple([_known_cooldown(each) for each in cooldowns]),
     )
 
 
 def _known_attempt(value: Any) -> AttemptRecord:
     fields = _checked(value, _ATTEMPT)
     return AttemptRecord(**(fields | {"route": Route(fields["route"])}))
+
+
+def _known_cooldown(value: Any) -> Cooldown:
+    return Cooldown(**_checked(value, _COOLDOWN))
 
 
 def _known_part(kind: str, fields: Any) -> Part:

@@ -40,6 +40,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (message_id, position)
         )""",
     ),
+    ("ALTER TABLE message ADD COLUMN cooldowns TEXT",),
 )
 """The statements from each version of the tables to the next, starting with an empty file."""
 

@@ -30,6 +30,7 @@ from .metered_step import MeteredStep
 from .session_state import SessionState
 from .size import ConversationSize
 from .step_requests import text_of
+from .stored_cooldowns import StoredCooldowns
 from .transcript import Transcript
 from .turn import Turn
 
@@ -109,7 +110,9 @@ class Session:
         check_count("max_steps", max_steps)
         check_count("max_wrong_answers", max_wrong_answers)
         requested = middleware.requested(route)
-        self.transcript = transcript = Transcript(MemoryStore() if store is None else store)
+        cooldowns = StoredCooldowns(middleware)
+        store = MemoryStore() if store is None else store
+        self.transcript = transcript = Transcript(store, cooldowns.now)
         self._running: Turn | None = None
         clock = middleware.clock
         ledger = Ledger(clock, budget=budget, session_budget=session_budget, price=price)
@@ -120,6 +123,7 @@ class Session:
             transcript=transcript,
             ledger=ledger,
             size=size,
+            cooldowns=cooldowns,
             caches=ConversationCaches(clock, transcript, size, ledger.price_of_input),
             tools=_by_name(tools),
             settings=Settings(

@@ -18,6 +18,7 @@ from ..tool.tool import Tool
 from .conversation_caches import ConversationCaches
 from .size import ConversationSize
 from .step_requests import Cures
+from .stored_cooldowns import StoredCooldowns
 from .transcript import Transcript
 
 
@@ -42,6 +43,7 @@ class SessionState:
     ledger: Ledger
     size: ConversationSize
     caches: ConversationCaches
+    cooldowns: StoredCooldowns
     tools: dict[str, Tool]
     settings: Settings
     asked: str
@@ -86,13 +88,14 @@ class SessionState:
         return True if why is None else why
 
     async def open(self) -> None:
-        """Read the store and what its attempts cost, once.
+        """Read the store, the cooldowns that ran, and what the attempts cost, once.
 
         Raises:
             StoreError: The store cannot be read.
         """
         async with self._opening:
             await self.transcript.load()
+            self.cooldowns.restore(self.transcript.messages, self.route)
             self.ledger.resume(self.transcript.messages)
 
     def emit(self, event: Event, *, journal: Listener | None, listener: Listener | None) -> None:

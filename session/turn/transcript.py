@@ -16,7 +16,7 @@ from ..step.step_error import describe
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-    from ...provider.conversation import Message
+    from ...provider.conversation import Cooldown, Message
     from ...provider.route import Route
     from ..store.store import Store
 
@@ -45,13 +45,17 @@ class Transcript:
     If a write fails, the messages here are still those of the store. The result of a tool that
     could not be stored is stored with the next change, so that it is not lost either.
 
+    Args:
+        cooldowns: Returns the cooldowns that run, which are stored with each message.
+
     Attributes:
         messages: All messages, in order.
         replacements: How often `replace` was called.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, cooldowns: Callable[[], Sequence[Cooldown]] = tuple) -> None:
         self.store = store
+        self._cooldowns = cooldowns
         self.messages: list[Message] = []
         self.replacements = 0
         self._keys: list[int] = []
@@ -112,6 +116,7 @@ class Transcript:
             if message.role == "user":
                 self._replaced_tools = ()
 
+        message.cooldowns = self._cooldowns()
         await self._write(lambda: self.store.append(message), add)
 
     async def set_call(self, message: Message, index: int, call: ToolCall) -> None:
@@ -152,6 +157,7 @@ class Transcript:
         async def write() -> None:
             nonlocal changed
             changed = edit(self._with_results(message))
+            changed.cooldowns = self._cooldowns()
             await self.store.rewrite(key, changed)
 
         def take(_: None) -> None:
@@ -184,6 +190,8 @@ class Transcript:
             self.replacements += 1
             self._holds_calls = any(message.has_calls for message in messages)
 
+        if messages:
+            messages[-1].cooldowns = self._cooldowns()
         await self._write(lambda: self.store.replace(messages), take)
 
     async def _write(self, write: Callable[[], Awaitable[T]], take: Callable[[T], None]) -> None:
