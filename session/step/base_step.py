@@ -197,7 +197,7 @@ class BaseStep:
         waited = 0.0
         if isinstance(following, Retry):
             waited = following.wait
-            await self._wait_for(following)
+            await Recovery(self).wait_for(following)
         elif isinstance(following, Patience):
             waited = await following.wait_out()
             await self._begin_again()
@@ -231,15 +231,6 @@ class BaseStep:
             if not self.deadline.has_passed():
                 return value
         raise deadline_error(self)
-
-    async def _wait_for(self, retry: Retry) -> None:
-        """Sleep before *retry*, but not past the caller's deadline; then check whether to swap."""
-        left = self.deadline.cap(retry.wait)
-        if left > 0:
-            await self.waiter.sleep(self.clock, left)
-        if left == retry.wait:
-            await Recovery(self).after_wait()
-            self.following = None
 
     def _check_before_attempt(self) -> None:
         """Call `before_attempt` and check the deadline.

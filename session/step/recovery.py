@@ -72,7 +72,17 @@ class Recovery:
             return False
         raise error from exc
 
-    async def after_wait(self) -> None:
+    async def wait_for(self, retry: Retry) -> None:
+        """Sleep before *retry*, but not past the caller's deadline; then check whether to swap."""
+        step = self._step
+        left = step.deadline.cap(retry.wait)
+        if left > 0:
+            await step.waiter.sleep(step.clock, left)
+        if left == retry.wait:
+            await self._after_wait()
+            step.following = None
+
+    async def _after_wait(self) -> None:
         """Swap instead of the retry if another step degraded the route or key during the wait.
 
         A key that has become healthy is taken first. If there is no healthy sibling either, the

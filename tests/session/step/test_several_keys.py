@@ -579,3 +579,16 @@ async def test_the_attempts_of_a_step_are_bounded_whatever_the_keys_answer(data:
         clock.now += data.draw(st.sampled_from([0.0, 10.0, 100.0]))
     started = sum(type(event).__name__ == "ProbeStarted" for event in events)
     assert started == sum(type(event).__name__ == "ProbeEnded" for event in events)
+
+
+async def test_the_status_counts_the_attempts_of_each_key(clock: VirtualClock) -> None:
+    middleware = engine(clock)
+    agent = Agent({A1: [SPENT], A2: HI})
+    for _ in range(3):
+        await middleware.step(A).run(agent.call)
+
+    status = [each for each in middleware.status().routes if each.route == A]
+    assert [(s.api_key_env, s.state, s.attempts, s.successes) for s in status] == [
+        (ONE, "degraded", 1, 0),
+        (TWO, "healthy", 3, 3),
+    ]
