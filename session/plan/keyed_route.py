@@ -14,6 +14,8 @@ Entry = Route | tuple[str, str | None]
 """What health is kept for: a route, a route and the variable of a key, or a provider and the
 variable of a key, which is None if the provider has one key or none."""
 
+Place = Route | tuple[Route, str]
+"""A route, or with several keys the route and the variable of a key."""
 _MOST_ROUTES = 1_024
 """How many routes are cached; an agent asks for few."""
 _PLACES = {Scope.KEY: 0, Scope.KEY_ON_ROUTE: 1, Scope.ROUTE: -1}
@@ -27,19 +29,22 @@ class KeyedRoute:
         api_key_env: The variable of the key; None: the provider has one key or none.
         entries: What health is kept for: the key, the key on this route, and the route. With one
             key the last two are the same. If one of them is degraded, no step starts here.
+        place: Where attempts are counted: the route; with several keys the key on this route.
     """
 
     route: Route
     api_key_env: str | None
     entries: tuple[Entry, ...]
+    place: Place
 
     @classmethod
     def of(cls, route: Route, api_key_env: str | None = None) -> Self:
         """Return *route* with the key in the variable *api_key_env*."""
         key = (route.provider, api_key_env)
         if api_key_env is None:
-            return cls(route, None, (key, route))
-        return cls(route, api_key_env, (key, (route, api_key_env), route))
+            return cls(route, None, (key, route), route)
+        on_route = (route, api_key_env)
+        return cls(route, api_key_env, (key, on_route, route), on_route)
 
     def entry_of(self, scope: Scope) -> Entry:
         """Return what a failure of *scope* degrades."""

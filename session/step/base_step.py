@@ -26,7 +26,7 @@ from .route_walk import RouteWalk
 from .start import choose_start, count_start, find_start, report_start
 from .step_error import deadline_error, describe
 from .step_state import NextKey, Repair, Retry, Swap
-from .tally import FULL, place_of
+from .tally import FULL
 from .waiter import Waiter
 
 A = TypeVar("A", bound=BaseAttempt)
@@ -259,7 +259,7 @@ class BaseStep:
     def succeeded(self, attempt: BaseAttempt) -> None:
         """Record that *attempt* answered."""
         self.route = attempt.route
-        self.engine.tally.answered(place_of(attempt.key))
+        self.engine.tally.answered(attempt.key.place)
         if not self.number % FULL:
             self.engine.tally.fold()
         is_forgotten = self.degraded.recover(attempt.key, since=attempt.since)
@@ -272,7 +272,7 @@ class BaseStep:
         message = "past the caller's deadline" if is_late else "ended by the caller"
         attempt.failure = Failure(kind=FailureKind.CANCELLED, message=message, route=attempt.route)
         self.end_probe(attempt, "none")
-        self.engine.tally.cancelled(place_of(attempt.key))
+        self.engine.tally.cancelled(attempt.key.place)
         self.reporter.attempt_failed(attempt, attempt.failure)
         if attempt.has_emitted:
             self.reporter.retracted(attempt)

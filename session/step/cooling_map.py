@@ -126,6 +126,12 @@ class CoolingMap:
         """Return *route* with each key that a request there may have."""
         return (route,) if isinstance(route, KeyedRoute) else self.keys.usable(route)
 
+    def _held_at(self, route: Route | KeyedRoute) -> Iterable[Entry]:
+        """Return what may be held of *route* and its keys."""
+        if isinstance(route, KeyedRoute) and not self._holds_keys:
+            return route.entries[-1:]
+        return self._entries_at(route)
+
     def _entries_at(self, route: Route | KeyedRoute) -> Iterable[Entry]:
         if isinstance(route, KeyedRoute):
             return route.entries

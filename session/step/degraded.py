@@ -104,7 +104,7 @@ class DegradedRoutes(CoolingMap):
             return True
         with self._lock:
             is_forgotten = True
-            for entry in self._entries_at(route):
+            for entry in self._held_at(route):
                 cooling = self._cooling.get(entry)
                 if cooling is not None and since is not None and cooling.change > since:
                     is_forgotten = False
@@ -153,7 +153,7 @@ class DegradedRoutes(CoolingMap):
             return None
         with self._lock:
             probe: Probe | None = None
-            for entry in self._entries_at(route):
+            for entry in self._held_at(route):
                 cooling = self._cooling.get(entry)
                 if cooling is None or cooling.is_probed() or self._timer() < cooling.healthy_at:
                     continue

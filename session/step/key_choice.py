@@ -22,11 +22,8 @@ def first_key(
     Args:
         preferred: The variable of the key that is taken if it is healthy.
     """
-    keys = ring.of(route)
-    if len(keys) == 1:
-        return keys[0]
     if preferred is not None:
-        for key in keys:
+        for key in ring.of(route):
             if key.api_key_env == preferred and ring.is_set(key) and health.is_available(key):
                 return key
     usable: list[KeyedRoute] = []

@@ -14,7 +14,6 @@ from .patience import Patience
 from .step_error import error_to_raise
 from .step_state import Decision, NextKey, Repair, Retry, StepState, Stop, Swap
 from .swap_target import NO_TARGET, NOTHING
-from .tally import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +43,7 @@ class Recovery:
         attempt.failure = failure = step.engine.failure_of(
             exc, attempt.route, step.active.providers
         )
-        step.engine.tally.failed(place_of(attempt.key), failure, step.active.environ)
+        step.engine.tally.failed(attempt.key.place, failure, step.active.environ)
         step.reporter.attempt_failed(attempt, failure)
         is_interrupted = self._is_interrupted(attempt, failure)
         if attempt.has_emitted and not is_interrupted:

@@ -66,6 +66,7 @@ class RouteWalk:
     )
 
     key: KeyedRoute
+    left_keys: Mapping[str | None, int]
 
     def __init__(
         self,
@@ -96,7 +97,6 @@ class RouteWalk:
         self._passed_over: PassedOver = ()
         self._is_kept = False
         self.skipped = _NO_ROUTES
-        self.left_keys = _NO_KEYS
 
     def start(self, kept: KeptRoute | None = None) -> bool:
         """Start on the first route that is fit and healthy; False: no route can take the step.
@@ -155,7 +155,10 @@ class RouteWalk:
         is_same = history is not None and history.route == self.route
         preferred = history.api_key_env if is_same and history is not None else None
         self.left_keys = _NO_KEYS
-        self.key = first_key(self._keys, self._degraded, self.route, preferred)
+        keys = self._keys.of(self.route)
+        self.key = keys[0]
+        if len(keys) > 1:
+            self.key = first_key(self._keys, self._degraded, self.route, preferred)
 
     def resolve_size(self, route: Route, tokens: int | None) -> bool:
         """Record how many *tokens* the step takes on *route*; True if it fits there.

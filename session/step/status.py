@@ -8,10 +8,10 @@ from typing import Any
 
 from ...provider.route import Route
 from ..plan.active_plan import ActivePlan
-from ..plan.keyed_route import KeyedRoute
+from ..plan.keyed_route import KeyedRoute, Place
 from .cooldown import State
 from .degraded import DegradedRoutes
-from .tally import AttemptTally, LastFailure, Place, Tally, place_of
+from .tally import AttemptTally, LastFailure, Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ def _status(
     key: KeyedRoute, degraded: DegradedRoutes, tallies: Mapping[Place, Tally]
 ) -> RouteStatus:
     state, seconds_left = degraded.state_of(key)
-    tally = tallies.get(place_of(key)) or Tally()
+    tally = tallies.get(key.place) or Tally()
     return RouteStatus(
         route=key.route,
         api_key_env=key.api_key_env,

@@ -11,28 +11,19 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from ...provider.failure import FailureKind
-from ...provider.route import Route
 from ...provider.secret import is_secret_name, redact_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ...provider.failure import Failure
-    from ..plan.keyed_route import KeyedRoute
+    from ..plan.keyed_route import Place
 
 _MOST_ROUTES = 16_384
 """As many as the health map remembers."""
 _LONGEST_MESSAGE = 200
 FULL = 1024
 """Steps after which the answers that wait are counted."""
-
-Place = Route | tuple[Route, str]
-"""A route, or with several keys the route and the variable of the key that was sent."""
-
-
-def place_of(key: KeyedRoute) -> Place:
-    """Return where the attempts on a route with this key are counted."""
-    return key.route if key.api_key_env is None else (key.route, key.api_key_env)
 
 
 @dataclass(frozen=True, slots=True)
