@@ -43,8 +43,8 @@ class CoolingMap:
         self.changes = 0
         self.wake_ups = WakeUps()
         self.keys = _ONE_KEY_EACH
-        # False: nothing is held but routes, so that no key needs to be looked up.
-        self._holds_keys = False
+        # What the map may hold, because a set says much sooner what it does not hold.
+        self._held: set[Entry] = set()
         # From this instant on the map is empty. Usually it is, and then a question costs nearly
         # nothing.
         self._forgotten_at = EMPTY
@@ -54,7 +54,7 @@ class CoolingMap:
         """Return the state of a route with this key, and the seconds of cooldown left."""
         with self._lock:
             now = self._timer()
-            states = [state for entry in key.entries if (state := self._cooling.get(entry))]
+            states = [state for entry in key.entries if (state := self._state(entry))]
             left = self._healthy_at(key, now) - now
             if left > 0:
                 return "degraded", left
@@ -97,9 +97,18 @@ class CoolingMap:
             self._note_empty()
             self.wake_ups.wake()
 
+    def _state(self, entry: Entry) -> Cooling | None:
+        """Return the state of *entry*; None: nothing is recorded against it."""
+        return self._cooling.get(entry) if entry in self._held else None
+
+    def _drop(self, entry: Entry) -> None:
+        """Forget *entry*."""
+        self._cooling.pop(entry, None)
+        self._held.discard(entry)
+
     def _note_empty(self) -> None:
         self._forgotten_at = EMPTY
-        self._holds_keys = False
+        self._held.clear()
 
     def _outlive_fork(self) -> None:
         """Make the map of a forked child usable, because only the forking thread lives on in it.
@@ -119,18 +128,14 @@ class CoolingMap:
     def _remember(self, entry: Entry, cooling: Cooling) -> None:
         cooling.probe = None
         self._cooling[entry] = cooling
-        self._holds_keys = self._holds_keys or not isinstance(entry, str)
+        self._held.add(entry)
+        if len(self._held) > 2 * self._cooling.maxsize:
+            self._held = set(self._cooling)
         self._forgotten_at = max(self._forgotten_at, cooling.forgotten_at)
 
     def _keys_at(self, route: Route | KeyedRoute) -> Iterable[KeyedRoute]:
         """Return *route* with each key that a request there may have."""
         return (route,) if isinstance(route, KeyedRoute) else self.keys.usable(route)
-
-    def _held_at(self, route: Route | KeyedRoute) -> Iterable[Entry]:
-        """Return what may be held of *route* and its keys."""
-        if isinstance(route, KeyedRoute) and not self._holds_keys:
-            return route.entries[-1:]
-        return self._entries_at(route)
 
     def _entries_at(self, route: Route | KeyedRoute) -> Iterable[Entry]:
         if isinstance(route, KeyedRoute):
@@ -139,16 +144,15 @@ class CoolingMap:
 
     def _healthy_at(self, key: KeyedRoute, now: float) -> float:
         """Return when the last cooldown of *key* ends; *now* if it has none."""
-        states = (self._cooling.get(entry) for entry in key.entries)
+        states = (self._state(entry) for entry in key.entries)
         return max((state.healthy_at for state in states if state is not None), default=now)
 
     def _why_unavailable(self, key: KeyedRoute, without: Mapping[Entry, str]) -> str | None:
         now, why = self._timer(), None
-        entries = key.entries if self._holds_keys or without else key.entries[-1:]
-        for entry in entries:
+        for entry in key.entries:
             if entry in without:
                 return without[entry]
-            state = self._cooling.get(entry)
+            state = self._state(entry)
             found = None if state is None else state.why_unavailable(entry, now)
             if found is not None and (why is None or why == "probed"):
                 why = found
@@ -156,7 +160,7 @@ class CoolingMap:
 
     def _why_no_key(self, keys: Sequence[KeyedRoute], without: Mapping[Entry, str]) -> str | None:
         """Return why none of *keys*, which are of one route, can be used; None: one can."""
-        state = self._cooling.get(keys[0].route)
+        state = self._state(keys[0].route)
         if state is not None and state.healthy_at > self._timer():
             return "degraded"  # whatever the key
         reasons = set[str]()
@@ -169,7 +173,7 @@ class CoolingMap:
 
     def _outage_of(self, key: KeyedRoute) -> Outage | None:
         now = self._timer()
-        states = [state for entry in key.entries if (state := self._cooling.get(entry))]
+        states = [state for entry in key.entries if (state := self._state(entry))]
         why = self._why_unavailable(key, NOTHING)
         if why is None:
             return None

@@ -70,7 +70,7 @@ class DegradedRoutes(CoolingMap):
             )
         with self._lock:
             now = self._timer()
-            cooling = self._cooling.get(route)
+            cooling = self._state(route)
             if cooling is None:
                 cooling = Cooling(healthy_at=now, cooldowns=0)
             if now >= cooling.healthy_at:
@@ -104,12 +104,12 @@ class DegradedRoutes(CoolingMap):
             return True
         with self._lock:
             is_forgotten = True
-            for entry in self._held_at(route):
-                cooling = self._cooling.get(entry)
+            for entry in self._entries_at(route):
+                cooling = self._state(entry)
                 if cooling is not None and since is not None and cooling.change > since:
                     is_forgotten = False
                     continue
-                self._cooling.pop(entry, None)
+                self._drop(entry)
             if not self._cooling:
                 self._note_empty()
             self.wake_ups.wake()
@@ -135,7 +135,7 @@ class DegradedRoutes(CoolingMap):
         with self._lock:
             right = self._retried.get(route)
             now = self._timer()
-            cooling = self._cooling.get(route) or Cooling(healthy_at=now, cooldowns=0)
+            cooling = self._state(route) or Cooling(healthy_at=now, cooldowns=0)
             if right is None or cooling.healthy_at > now or cooling.is_probed():
                 return
             cooling.change = self.changes = self.changes + 1
@@ -153,8 +153,8 @@ class DegradedRoutes(CoolingMap):
             return None
         with self._lock:
             probe: Probe | None = None
-            for entry in self._held_at(route):
-                cooling = self._cooling.get(entry)
+            for entry in self._entries_at(route):
+                cooling = self._state(entry)
                 if cooling is None or cooling.is_probed() or self._timer() < cooling.healthy_at:
                     continue
                 probe = probe or Probe()
@@ -167,12 +167,12 @@ class DegradedRoutes(CoolingMap):
             for entry in self._entries_at(route):
                 if self._retried.get(entry) is right:
                     del self._retried[entry]
-                cooling = self._cooling.get(entry)
+                cooling = self._state(entry)
                 if cooling is None or cooling.probe is None or cooling.probe() is not right:
                     continue
                 cooling.probe = None
                 if not cooling.cooldowns:
-                    del self._cooling[entry]
+                    self._drop(entry)
             self.wake_ups.wake()
 
     def is_degraded(self, route: Route | KeyedRoute) -> bool:

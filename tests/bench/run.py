@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.bench.measure import Row, describe, table
 
 NAMES = (
-    "engine", "healthy", "swap", "decode", "bound", "encode", "call", "many", "watch", "session",
-    "imports",
+    "engine", "healthy", "keys", "swap", "decode", "bound", "encode", "call", "many", "watch",
+    "session", "imports",
 )  # fmt: skip
 
 
