@@ -26,7 +26,6 @@ from .route_walk import RouteWalk
 from .start import choose_start, count_start, find_start, report_start
 from .step_error import deadline_error, describe
 from .step_state import NextKey, Repair, Retry, Swap
-from .tally import FULL
 from .waiter import Waiter
 
 A = TypeVar("A", bound=BaseAttempt)
@@ -260,8 +259,6 @@ class BaseStep:
         """Record that *attempt* answered."""
         self.route = attempt.route
         self.engine.tally.answered(attempt.key.place)
-        if not self.number % FULL:
-            self.engine.tally.fold()
         is_forgotten = self.degraded.recover(attempt.key, since=attempt.since)
         self.end_probe(attempt, "healthy" if is_forgotten else "none")
         self.end(None)

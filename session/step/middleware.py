@@ -37,7 +37,7 @@ from .observable import Observable
 from .route_walk import choose_start
 from .step import Step
 from .sync_step import SyncStep
-from .tally import AttemptTally
+from .tally import FULL, AttemptTally
 from .waiter import BLOCKING, IN_LOOP
 
 Classify = Callable[[Exception], Failure | FailureKind | None]
@@ -249,6 +249,8 @@ class Sidestep(Observable):
             self, route, needs, deadline, hooks=hooks, history=history, on_event=on_event,
             journal=journal,
         )  # fmt: skip
+        if not step.number % FULL:
+            self.tally.fold()
         if step.number == 1 and hooks is NO_HOOKS:
             self._look_at_first(step, history)
         return step
@@ -290,6 +292,8 @@ class Sidestep(Observable):
             self, route, needs, deadline, hooks=hooks, history=history, on_event=on_event,
             journal=journal,
         )  # fmt: skip
+        if not step.number % FULL:
+            self.tally.fold()
         if step.number == 1 and hooks is NO_SYNC_HOOKS:
             self._look_at_first(step, history)
         return step
