@@ -190,13 +190,11 @@ class StepSpans:
         self, step: StepSpan, attributes: dict[str, AnyValue], *, failed: str | None
     ) -> None:
         attempt, step.attempt = step.attempt, None
-        try:
-            if step.cost is not None:
-                kind = None if step.failure is None or failed is None else str(step.failure.kind)
-                self._instruments.count_tokens(step.cost, _of_route(step.cost.route), kind)
-        finally:
-            if attempt is not None:
-                attempt.leave(attributes, failed=failed, at=self._now())
+        if attempt is not None:
+            attempt.leave(attributes, failed=failed, at=self._now())
+        if step.cost is not None:
+            kind = None if step.failure is None or failed is None else str(step.failure.kind)
+            self._instruments.count_tokens(step.cost, _of_route(step.cost.route), kind)
 
     def _note(self, event: Any) -> None:
         """Add *event* to the span of its step."""
@@ -211,9 +209,12 @@ class StepSpans:
                 return  # it began before it was observed
             step = self._begin(event.step, event.requested, event.route)
         del self._steps[event.step]
-        if step.attempt is not None:
-            self._end_attempt(step, {}, failed=event.error and _class_of(event.error))
-        self._end(step, event, None if event.error is None else _error_type(step, event.error))
+        try:
+            if step.attempt is not None:
+                self._end_attempt(step, {}, failed=event.error and _class_of(event.error))
+        finally:
+            failed = None if event.error is None else _error_type(step, event.error)
+            self._end(step, event, failed)
 
     def _end(self, step: StepSpan, event: StepEnded, failed: str | None) -> None:
         """End the span of a step, and measure it."""
