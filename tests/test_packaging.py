@@ -112,7 +112,10 @@ def test_every_name_offered_is_there() -> None:
 
 
 def test_what_only_the_command_needs_is_not_imported() -> None:
-    unwanted = {"agents", "click", "langchain_core", "openai", "pydantic_ai", "rich", "trio"}
+    unwanted = {
+        "agents", "click", "langchain_core", "openai", "opentelemetry", "prometheus_client",
+        "pydantic_ai", "rich", "trio",
+    }  # fmt: skip
     code = f"import sidestep, sys; print(*{unwanted} & set(sys.modules))"
 
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -154,7 +157,7 @@ def test_a_framework_is_asked_for_in_the_version_that_its_extra_installs() -> No
     asked = {match for path in modules for match in REQUIRED.findall(path.read_text("utf-8"))}
     extras = {extra for _name, _least, extra in asked}
 
-    assert extras == {"langchain", "openai-agents", "pydantic-ai"}
+    assert extras == {"langchain", "openai-agents", "otel", "prometheus", "pydantic-ai"}
     assert {(name, f">={least}", extra) for name, least, extra in asked} == {
         (each.name, str(each.specifier), extra) for extra, each in written() if extra in extras
     }

@@ -1,0 +1,105 @@
+"""A collector for a registry of Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from ..step.middleware import Sidestep
+from .counts import FAMILIES, Counts, Key
+
+_PREFIX = "sidestep"
+_COOLDOWN = "sidestep_cooldown_seconds_left", "Seconds until a degraded route is healthy."
+
+
+class SidestepCollector(Collector):
+    """The counts of one `Sidestep` or of several together, for any registry.
+
+    Register it once: ``registry.register(collector)``.
+
+    Args:
+        most_routes: How many routes have a name of their own in the labels, in each `Sidestep`;
+            every further one is ``other``.
+    """
+
+    def __init__(self, middlewares: Iterable[Sidestep], *, most_routes: int) -> None:
+        self._most_routes = most_routes
+        self._middlewares: list[Sidestep] = []
+        self._counts: list[Counts] = []
+        for middleware in middlewares:
+            self.add(middleware)
+
+    def add(self, middleware: Sidestep) -> None:
+        """Count what happens in *middleware* from now on as well."""
+        if middleware in self._middlewares:
+            return
+        self._middlewares.append(middleware)
+        self._counts.append(_counts_of(middleware, self._most_routes))
+
+    def describe(self) -> Iterator[Metric]:
+        """Yield the name of each metric, which a registry refuses to have twice."""
+        for name, (words, labels) in FAMILIES.items():
+            yield CounterMetricFamily(f"{_PREFIX}_{name}", words, labels=labels)
+        yield GaugeMetricFamily(*_COOLDOWN, labels=("route",))
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric with its present values."""
+        values = _sum(self._counts)
+        for name, (words, labels) in FAMILIES.items():
+            family = CounterMetricFamily(f"{_PREFIX}_{name}", words, labels=labels)
+            for key, value in sorted(values[name].items()):
+                family.add_metric(key, value)
+            yield family
+        gauge = GaugeMetricFamily(*_COOLDOWN, labels=("route",))
+        for route, seconds in sorted(self._cooldowns().items()):
+            gauge.add_metric((route,), seconds)
+        yield gauge
+
+    def _cooldowns(self) -> dict[str, float]:
+        left: dict[str, float] = {}
+        for middleware, counts in zip(self._middlewares, self._counts, strict=True):
+            for route, seconds in middleware.degraded.snapshot().items():
+                label = counts.label(route)
+                left[label] = max(seconds, left.get(label, 0.0))
+        return left
+
+
+def collector(*middlewares: Sidestep, most_routes: int = 100) -> SidestepCollector:
+    """Return a collector of what happens in *middlewares*, for any registry of Prometheus.
+
+    The listeners of the middlewares stay as they are. A registry refuses two collectors, so pass
+    all middlewares to one, or `add` a later one.
+
+    Args:
+        most_routes: See `SidestepCollector`.
+
+    Raises:
+        TypeError: No middleware is given.
+    """
+    if not middlewares:
+        raise TypeError("`collector` needs a `Sidestep`: write `collector(middleware)`")
+    return SidestepCollector(middlewares, most_routes=most_routes)
+
+
+def _counts_of(middleware: Sidestep, most_routes: int) -> Counts:
+    """Return the counts of *middleware*, which every collector shares."""
+    for observer in () if middleware.observers is None else middleware.observers.all:
+        if isinstance(observer, Counts):
+            return observer
+    counts = Counts(middleware.clock, most_routes=most_routes)
+    middleware.observe(counts)
+    return counts
+
+
+def _sum(each: Iterable[Counts]) -> dict[str, dict[Key, float]]:
+    found: dict[str, dict[Key, float]] = {name: {} for name in FAMILIES}
+    for counts in each:
+        for name, family in counts.values().items():
+            for key, value in family.items():
+                found[name][key] = found[name].get(key, 0.0) + value
+    for name, (_, labels) in FAMILIES.items():
+        if not labels:
+            found[name].setdefault((), 0.0)
+    return found
