@@ -52,6 +52,7 @@ SECONDS = "sidestep.seconds"
 STATUS = "sidestep.status"
 REASON = "sidestep.reason"
 KEY_VARIABLE = "sidestep.api_key_env"
+NEXT_KEY_VARIABLE = "sidestep.next_key_env"
 
 _PROVIDERS = {
     "openai-chat": "openai",

@@ -12,6 +12,8 @@ from ..clock import Clock
 from ..event import (
     AttemptCost,
     AttemptFailed,
+    AttemptStarted,
+    PatienceStarted,
     RouteDegraded,
     StepEnded,
     Swapped,
@@ -30,7 +32,12 @@ FAMILIES = {
     "swaps": ("Swaps of a step to another route.", ("from_route", "route")),
     "waits": ("Waits before a retry.", ("route",)),
     "wait_seconds": ("Seconds waited before retries.", ("route",)),
-    "degraded_seconds": ("Seconds for which a route was degraded.", ("route",)),
+    "patience_waits": ("Waits of a step for the first of its routes to come back.", ()),
+    "patience_wait_seconds": ("Seconds of these waits that have ended.", ()),
+    "degraded_seconds": (
+        "Seconds for which a route, or one of several keys, was degraded.",
+        ("route", "api_key_env"),
+    ),
     "failed_attempt_tokens": ("Tokens of failed attempts.", ("route", "kind")),
     "failed_attempt_dollars": ("US dollars for failed attempts.", ("route",)),
     "steps": ("Steps, by how they ended.", ("outcome",)),
@@ -63,10 +70,13 @@ class Counts:
         self._lock = threading.RLock()  # the garbage collector may end a step in this thread
         self._routes: set[str] = set()
         self._costs: dict[int, AttemptCost] = {}
-        self._outages: dict[str, list[float]] = {}
+        self._outages: dict[Key, list[float]] = {}
+        self._patient_since: dict[int, float] = {}
         self._values: dict[str, dict[Key, float]] = {name: {} for name in FAMILIES}
         self._handlers: dict[type, Callable[[Any], None]] = {
             StepEnded: self._step_ended,
+            AttemptStarted: self._attempt_started,
+            PatienceStarted: self._patience_started,
             AttemptCost: self._attempt_cost,
             AttemptFailed: self._attempt_failed,
             Swapped: self._swapped,
@@ -89,8 +99,8 @@ class Counts:
             now = self._clock.time()
             found = {name: dict(family) for name, family in self._values.items()}
             found["degraded_seconds"] = {
-                (route,): total - max(0.0, ends_at - now)
-                for route, (total, ends_at) in self._outages.items()
+                key: total - max(0.0, ends_at - now)
+                for key, (total, ends_at) in self._outages.items()
             }
         return found
 
@@ -106,8 +116,18 @@ class Counts:
         family = self._values[name]
         family[key] = family.get(key, 0.0) + value
 
+    def _patience_started(self, event: PatienceStarted) -> None:
+        self._add("patience_waits")
+        self._patient_since[event.step] = self._clock.time()
+
+    def _attempt_started(self, event: AttemptStarted | StepEnded) -> None:
+        """End the wait of the step, if it has waited for a route."""
+        if self._patient_since and (since := self._patient_since.pop(event.step, None)) is not None:
+            self._add("patience_wait_seconds", value=self._clock.time() - since)
+
     def _step_ended(self, event: StepEnded) -> None:
         self._costs.pop(event.step, None)
+        self._attempt_started(event)
         if event.error is not None:
             self._add("steps", FAILED)
             return
@@ -144,7 +164,8 @@ class Counts:
     def _degraded(self, event: RouteDegraded) -> None:
         """Add the cooldown of a route, without what an earlier one has added already."""
         now = self._clock.time()
-        outage = self._outages.setdefault(self.label(event.route), [0.0, now])
+        key = self.label(event.route), event.api_key_env or ""
+        outage = self._outages.setdefault(key, [0.0, now])
         ends_at = max(outage[1], now + event.seconds)
         outage[0] += ends_at - max(now, outage[1])
         outage[1] = ends_at

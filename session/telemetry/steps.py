@@ -14,7 +14,10 @@ from ..event import (
     AttemptFailed,
     AttemptStarted,
     CandidateSkipped,
+    KeyChanged,
     PartsRetracted,
+    PatienceStarted,
+    PatienceWaiting,
     ProbeEnded,
     ProbeStarted,
     Repaired,
@@ -96,11 +99,8 @@ class StepSpans:
     @property
     def handlers(self) -> dict[type, Callable[[Any], None]]:
         """What handles each observation."""
-        notes = (
-            CandidateSkipped, PartsRetracted, ProbeEnded, ProbeStarted, Repaired, RouteDegraded,
-            Swapped, Waiting,
-        )  # fmt: skip
         return {
+            **dict.fromkeys(_TITLES, self._note),
             StepStarted: self._step_started,
             AttemptStarted: self._attempt_started,
             FirstOutput: self._first_output,
@@ -109,11 +109,13 @@ class StepSpans:
             AttemptCost: self._attempt_cost,
             AttemptFailed: self._attempt_failed,
             StepEnded: self._step_ended,
-            **dict.fromkeys(notes, self._note),
         }
 
     def _step_started(self, event: StepStarted) -> None:
-        self._begin(event.step, event.requested, event.route)
+        if event.step in self._steps:
+            self._note(event)  # it begins again after a wait for a route to come back
+        else:
+            self._begin(event.step, event.requested, event.route)
 
     def _begin(self, number: int, requested: Route, route: Route) -> StepSpan:
         at, outer = self._now(), outer_context()
@@ -131,11 +133,11 @@ class StepSpans:
             return  # it began before it was observed
         step.attempt_at = at = self._now()
         step.cost = None
+        found: dict[str, AnyValue] = {name.ROUTE: event.route}
+        if event.api_key_env is not None:
+            found[name.KEY_VARIABLE] = event.api_key_env
         span = self._start_span(
-            f"attempt {event.route}",
-            step.context,
-            attributes={name.ROUTE: event.route},
-            start_time=at,
+            f"attempt {event.route}", step.context, attributes=found, start_time=at
         )
         step.attempt = Scope(span, outer_context()).enter()
 
@@ -238,10 +240,14 @@ class StepSpans:
 _TITLES = {
     CandidateSkipped: "skipped",
     PartsRetracted: "retracted",
+    KeyChanged: "key_changed",
+    PatienceStarted: "patience_started",
+    PatienceWaiting: "patience_waiting",
     ProbeEnded: "probe_ended",
     ProbeStarted: "probe_started",
     Repaired: "repaired",
     RouteDegraded: "degraded",
+    StepStarted: "started_again",
     Swapped: "swapped",
     Waiting: "waiting",
 }
@@ -255,6 +261,7 @@ _FIELDS = {
     "change": name.REASON,
     "verdict": name.REASON,
     "api_key_env": name.KEY_VARIABLE,
+    "next_key_env": name.NEXT_KEY_VARIABLE,
 }
 
 

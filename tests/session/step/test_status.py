@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from sidestep import FailureKind, FallbackConfig, ProviderError, Route, Sidestep
+from sidestep import FailureKind, FallbackConfig, ProviderError, Route, Scope, Sidestep
 from sidestep.provider.failure import Failure
 from sidestep.session.step.status import RouteStatus, Status
 from sidestep.session.step.tally import FULL, AttemptTally
@@ -211,3 +211,59 @@ def test_a_failure_that_was_raised_by_a_provider_is_named(middleware: Sidestep) 
     last = of(middleware.status(), A).last_failure
     assert last is not None
     assert (last.kind, last.status) == ("auth", 401)
+
+
+def test_each_key_of_a_route_has_its_own_state(clock: VirtualClock) -> None:
+    middleware = keyed(clock)
+
+    for attempt in middleware.step_sync("house/m"):
+        with attempt:
+            if attempt.api_key_env == "K1":
+                raise ProviderError(Failure(kind=FailureKind.RATE_LIMIT, message="no", status=429))
+
+    first, second = (each for each in middleware.status().routes if each.route == "house/m")
+    assert (first.api_key_env, first.state, first.attempts, first.successes) == (
+        ("K1", "degraded", 1, 0)
+    )
+    assert first.last_failure is not None
+    assert (second.api_key_env, second.state, second.attempts, second.successes) == (
+        ("K2", "healthy", 1, 1)
+    )
+    assert "house/m K1 degraded 60 s, 0 of 1 answered, last rate_limit 429" in str(
+        middleware.status()
+    )
+
+
+def test_a_key_that_is_out_is_out_on_every_route_of_its_provider(clock: VirtualClock) -> None:
+    middleware = keyed(clock)
+    spent = Failure(kind=FailureKind.QUOTA, message="no", status=402, scope=Scope.KEY)
+
+    for attempt in middleware.step_sync("house/m"):
+        with attempt:
+            if attempt.api_key_env == "K1":
+                raise ProviderError(spent)
+
+    states = {
+        (each.route, each.api_key_env): each.state
+        for each in middleware.status().routes
+        if each.route.provider == "house"
+    }
+    assert states == {
+        ("house/m", "K1"): "degraded",
+        ("house/m", "K2"): "healthy",
+        ("house/n", "K1"): "degraded",
+        ("house/n", "K2"): "healthy",
+    }
+
+
+def keyed(clock: VirtualClock) -> Sidestep:
+    """Return a middleware whose provider ``house`` has two keys."""
+    house = {"wire": "openai-chat", "baseUrl": "http://house", "apiKeyEnv": ["K1", "K2"]}
+    config = {"fallbackModelsByModel": {"house/m": "house/n"}, "maxUpstreamRetryAttempts": 0}
+    environ = {
+        "SIDESTEP_PROVIDERS": json.dumps({"house": house}),
+        "SIDESTEP_FALLBACK_CONFIG": json.dumps(config),
+        "K1": "the-first-key-of-the-house",
+        "K2": "the-other-key-of-the-house",
+    }
+    return Sidestep.from_env(environ, clock=clock)

@@ -122,7 +122,7 @@ def test_a_degraded_second_is_counted_once_it_has_passed(
 
     clock.now += waited
 
-    assert values(registry, "sidestep_degraded_seconds_total") == {(A,): seconds}
+    assert values(registry, "sidestep_degraded_seconds_total") == {("", A): seconds}
     assert values(registry, "sidestep_cooldown_seconds_left") == left
 
 
@@ -138,7 +138,23 @@ def test_a_cooldown_in_a_cooldown_counts_no_second_twice(
                 raise Down
     clock.now += 999
 
-    assert values(registry, "sidestep_degraded_seconds_total") == {(A,): 90.0}
+    assert values(registry, "sidestep_degraded_seconds_total") == {("", A): 90.0}
+
+
+def test_a_wait_for_a_route_to_come_back_is_counted_with_its_seconds(
+    clock: VirtualClock, registry: CollectorRegistry
+) -> None:
+    config = {"fallbackModelsByModel": {A: B}, "maxUpstreamRetryAttempts": 0, "patienceSeconds": 99}
+    middleware = Sidestep(FallbackConfig.model_validate(config), clock=clock)
+    registry.register(collector(middleware))
+
+    for attempt in middleware.step_sync(A):
+        with attempt:
+            if attempt.number <= 2:
+                raise Down
+
+    assert values(registry, "sidestep_patience_waits_total") == {(): 1}
+    assert values(registry, "sidestep_patience_wait_seconds_total") == {(): sum(clock.slept)}
 
 
 def test_the_listener_of_the_agent_stays(clock: VirtualClock, registry: CollectorRegistry) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import AsyncIterator, Iterator
 
 import anyio
@@ -11,7 +12,16 @@ import pytest
 from opentelemetry import context, trace
 from opentelemetry.trace import SpanKind, StatusCode
 
-from sidestep import FallbackConfig, FallbackExhausted, RetryPolicy, Route, Sidestep
+from sidestep import (
+    Failure,
+    FailureKind,
+    FallbackConfig,
+    FallbackExhausted,
+    ProviderError,
+    RetryPolicy,
+    Route,
+    Sidestep,
+)
 
 from ...virtual import VirtualClock
 from .seen import Seen, attributes_of, events_of
@@ -344,3 +354,34 @@ async def test_a_step_that_began_before_is_not_reported(seen: Seen) -> None:
     await step.run(lambda _: anyio.lowlevel.checkpoint())
 
     assert seen.spans == ()
+
+
+async def test_another_key_is_an_event_and_no_value_of_a_key_is_shown(seen: Seen) -> None:
+    house = {"wire": "openai-chat", "baseUrl": "http://house", "apiKeyEnv": ["K1", "K2"]}
+    keys = {"K1": "the-first-key-of-the-house", "K2": "the-other-key-of-the-house"}
+    middleware = Sidestep.from_env({"SIDESTEP_PROVIDERS": json.dumps({"house": house}), **keys})
+    seen.watch(middleware)
+
+    async for attempt in middleware.step("house/m"):
+        async with attempt:
+            if attempt.api_key_env == "K1":
+                limited = Failure(kind=FailureKind.RATE_LIMIT, message=keys["K1"], status=429)
+                raise ProviderError(limited)
+
+    step, first, second = seen.spans
+    (changed,) = (found for name, found in events_of(step) if name == "sidestep.key_changed")
+    assert (changed["sidestep.api_key_env"], changed["sidestep.next_key_env"]) == ("K1", "K2")
+    assert [attributes_of(each)["sidestep.api_key_env"] for each in (first, second)] == ["K1", "K2"]
+
+
+async def test_a_wait_for_a_route_to_come_back_is_an_event(seen: Seen) -> None:
+    config = {"fallbackModelsByModel": {A: B}, "maxUpstreamRetryAttempts": 0, "patienceSeconds": 99}
+    middleware = Sidestep(FallbackConfig.model_validate(config), clock=VirtualClock())
+    seen.watch(middleware)
+
+    async for attempt in middleware.step(A):
+        async with attempt:
+            if attempt.number <= 2:
+                raise Down
+
+    assert "sidestep.patience_started" in [name for name, _ in events_of(seen.spans[0])]
