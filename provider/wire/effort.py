@@ -62,6 +62,29 @@ def openai_efforts(model: str) -> Sequence[Effort]:
     return next((taken for pattern, taken in _OPENAI if pattern.match(name)), _OPENAI_NEWEST)
 
 
+BUDGETS: Mapping[Effort, int] = MappingProxyType(
+    {
+        "minimal": 1024,
+        "low": 2048,
+        "medium": 8192,
+        "high": 16384,
+        "xhigh": 24576,
+        "max": 32768,
+    }
+)
+"""Thinking tokens for each effort, where a request asks for a number of them."""
+
+
+def effort_of_word(word: str) -> Effort | None:
+    """Return the effort that *word* names; None: it is the word of one API only."""
+    return next((effort for effort in _ORDER if effort == word), None)
+
+
+def effort_of_budget(tokens: int, budgets: Mapping[Effort, int] = BUDGETS) -> Effort:
+    """Return the least effort that thinks with so many tokens."""
+    return next((effort for effort in budgets if budgets[effort] >= tokens), "max")
+
+
 def with_effort_of(settings: Settings, taken: Sequence[Effort]) -> Settings:
     """Return *settings* with the effort of *taken* that is nearest to the one in them."""
     asked = settings.reasoning

@@ -42,6 +42,10 @@ class History:
         call.output, call.is_error = output, is_error
         call.state = "error" if is_error else "completed"
 
+    def is_open(self, id_: str) -> bool:
+        """True if a call with this id has no result yet."""
+        return bool(self._open.get(id_))
+
     def open_id(self, name: str) -> str | None:
         """Return the id of the first call of the tool *name* without a result; None: there is none.
 

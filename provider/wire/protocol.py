@@ -115,7 +115,13 @@ class Writer(Protocol):
     wire: ClassVar[Wire]
 
     def __init__(
-        self, *, model: str, answer_id: str = "", created: int = 0, wants_usage: bool = True
+        self,
+        *,
+        model: str,
+        answer_id: str = "",
+        created: int = 0,
+        wants_usage: bool = True,
+        is_array: bool = False,
     ) -> None:
         """Make a writer for one answer.
 
@@ -124,6 +130,7 @@ class Writer(Protocol):
             answer_id: The id of the answer; empty: a new one.
             created: When the answer was made, in whole seconds of the epoch.
             wants_usage: See `ReadRequest`.
+            is_array: See `ReadRequest`.
         """
 
     def start(self) -> bytes:

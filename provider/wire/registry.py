@@ -104,11 +104,37 @@ def reader_of(wire: Wire) -> Reader:
     """Return the module that reads the requests of clients in *wire*."""
     match wire:
         case "anthropic":
-            from .anthropic import read
+            return _anthropic_reader()
+        case "openai-chat":
+            return _chat_reader()
+        case "openai-responses":
+            return _responses_reader()
+        case "gemini":
+            return _gemini_reader()
 
-            return read
-        case _:
-            raise NotImplementedError(wire)
+
+def _anthropic_reader() -> Reader:
+    from .anthropic import read
+
+    return read
+
+
+def _chat_reader() -> Reader:
+    from .openai_chat import read
+
+    return read
+
+
+def _responses_reader() -> Reader:
+    from .openai_responses import read
+
+    return read
+
+
+def _gemini_reader() -> Reader:
+    from .gemini import read
+
+    return read
 
 
 def writer_of(wire: Wire) -> type[Writer]:
@@ -118,5 +144,15 @@ def writer_of(wire: Wire) -> type[Writer]:
             from .anthropic.write import AnthropicWriter
 
             return AnthropicWriter
-        case _:
-            raise NotImplementedError(wire)
+        case "openai-chat":
+            from .openai_chat.write import ChatWriter
+
+            return ChatWriter
+        case "openai-responses":
+            from .openai_responses.write import ResponsesWriter
+
+            return ResponsesWriter
+        case "gemini":
+            from .gemini.write import GeminiWriter
+
+            return GeminiWriter

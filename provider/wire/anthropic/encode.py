@@ -12,7 +12,7 @@ from ...catalog.model import is_kimi_by_effort
 from ...conversation import Image, Message, Reasoning, Text, ToolCall
 from ...handover.tool_name import api_name_of
 from ..cache_markers import mark_anthropic
-from ..effort import nearest_effort
+from ..effort import BUDGETS, nearest_effort
 from ..schema.object_root import object_schema
 
 if TYPE_CHECKING:
@@ -32,16 +32,8 @@ EFFORTS_4_6: tuple[Effort, ...] = ("low", "medium", "high", "max")
 """The efforts of Claude 4.6. Source: platform.claude.com/docs/en/build-with-claude/effort."""
 KIMI: tuple[Effort, ...] = ("low", "high", "max")
 """The efforts of Kimi K3. Source: platform.moonshot.ai (its Anthropic API)."""
-BUDGETS: Mapping[str, int] = {
-    "minimal": 1024,
-    "low": 2048,
-    "medium": 8192,
-    "high": 16384,
-    "xhigh": 24576,
-    "max": 32768,
-}
-"""Thinking tokens for each effort; never more than half of the longest answer."""
 _LEAST_BUDGET = 1024
+"""The least number of thinking tokens; the most is half of the longest answer."""
 
 
 def headers(key: str | None) -> dict[str, str]:

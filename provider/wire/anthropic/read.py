@@ -8,11 +8,11 @@ on 2026-11-30.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from ...conversation import (
     Conversation,
-    Effort,
     Image,
     Reasoning,
     Settings,
@@ -20,32 +20,33 @@ from ...conversation import (
     ToolCall,
     ToolSpec,
 )
+from ..effort import effort_of_budget, effort_of_word
 from ..history import History
 from ..read_request import ReadRequest, Report, RequestError, body_fields
-from .encode import BUDGETS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ...conversation import Output, Part
+    from ...conversation import Effort, Output, Part
     from ..read_request import Fields
 
-_EFFORTS = frozenset(get_args(Effort))
 _DEFAULT_EFFORT: Effort = "high"
 """The effort of a model that decides for itself how much it thinks."""
-_CHOICES: Mapping[str, str] = {"auto": "auto", "any": "required", "none": "none"}
+_CHOICES: Mapping[str, str] = MappingProxyType({"auto": "auto", "any": "required", "none": "none"})
 _READ = frozenset(
     {
         *("model", "messages", "system", "tools", "max_tokens", "stream", "temperature", "top_p"),
         *("thinking", "output_config", "tool_choice", "cache_control"),
     }
 )
-_ONLY_THERE: Mapping[str, str] = {
-    "container": "a container",
-    "mcp_servers": "servers of MCP that the provider calls",
-    "output_format": "a schema for the answer",
-    "stop_sequences": "words at which the answer must stop",
-}
+_ONLY_THERE: Mapping[str, str] = MappingProxyType(
+    {
+        "container": "a container",
+        "mcp_servers": "servers of MCP that the provider calls",
+        "output_format": "a schema for the answer",
+        "stop_sequences": "words at which the answer must stop",
+    }
+)
 """Parameters that change what the answer may be, and that no conversation holds."""
 
 
@@ -212,19 +213,12 @@ def _choice(choice: Fields) -> str | None:
 def _effort(fields: Fields) -> Effort | None:
     """Return how much the model should think; None: the request does not say."""
     thinking = fields.object("thinking")
-    kind: Literal["adaptive", "disabled", "enabled"] | str | None = thinking.string("type")
+    kind = thinking.string("type")
     if kind == "disabled":
         return "none"
     if kind == "enabled":
-        return _effort_of(thinking.limit("budget_tokens"))
+        return effort_of_budget(thinking.limit("budget_tokens") or 0)
     word = fields.object("output_config").string("effort")
-    if word in _EFFORTS:
-        return next(effort for effort in get_args(Effort) if effort == word)
+    if word is not None and (effort := effort_of_word(word)) is not None:
+        return effort
     return _DEFAULT_EFFORT if kind == "adaptive" else None
-
-
-def _effort_of(budget: int | None) -> Effort:
-    """Return the least effort that thinks with *budget* tokens."""
-    efforts = [effort for effort in get_args(Effort) if effort in BUDGETS]
-    enough = (effort for effort in efforts if BUDGETS[effort] >= (budget or 0))
-    return next(enough, "max")

@@ -64,7 +64,13 @@ class AnthropicWriter:
     wire: ClassVar[Wire] = "anthropic"
 
     def __init__(
-        self, *, model: str, answer_id: str = "", created: int = 0, wants_usage: bool = True
+        self,
+        *,
+        model: str,
+        answer_id: str = "",
+        created: int = 0,
+        wants_usage: bool = True,
+        is_array: bool = False,
     ) -> None:
         self._model = model
         self._id = answer_id or new_id("msg_")

@@ -30,7 +30,7 @@ _LEVELS: Mapping[Effort, Level] = MappingProxyType(
         "max": "HIGH",
     }
 )
-_BUDGETS: Mapping[Effort, int] = MappingProxyType(
+BUDGETS: Mapping[Effort, int] = MappingProxyType(
     {
         "none": 0,
         "minimal": 512,
@@ -42,7 +42,8 @@ _BUDGETS: Mapping[Effort, int] = MappingProxyType(
     }
 )
 """All models of 2.5 take each of these budgets, except that a Pro does not take 0."""
-_LEAST_OF_PRO = 128
+LEAST_OF_PRO = 128
+"""The fewest thinking tokens of a Pro, which always thinks."""
 
 
 def level(model: str, effort: Effort) -> Level:
@@ -57,8 +58,8 @@ def level(model: str, effort: Effort) -> Level:
 
 def budget(model: str, effort: Effort) -> int:
     """Return the thinking tokens of a Gemini 2.5; 0 switches thinking off, except on a Pro."""
-    level = _BUDGETS[effort]
-    return max(level, _LEAST_OF_PRO) if "pro" in plain_name(model) else level
+    level = BUDGETS[effort]
+    return max(level, LEAST_OF_PRO) if "pro" in plain_name(model) else level
 
 
 def _has_minimal(name: str) -> bool:
