@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..conversation import Message, ToolCall
 from ..json_value import read_json
+from .read_request import Fields, RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..conversation import Output, Part
-    from .read_request import Fields
 
 
 class History:
@@ -31,6 +31,18 @@ class History:
             self._open[call.id] = []
         for call in calls:
             self._open[call.id].append(call)
+
+    def check(self, fields: Fields, name: str, *, system: int = 0) -> None:
+        """Check that the list *name* of *fields* had at least one message in it.
+
+        Args:
+            system: How many messages come from somewhere else.
+
+        Raises:
+            RequestError: It is empty, or each of its messages is.
+        """
+        if len(self.messages) <= system and not fields.report.unreadable:
+            raise RequestError(fields.place(name), "is empty: write at least one message")
 
     def add_result(self, fields: Fields, id_: str, output: Output, *, is_error: bool) -> None:
         """Put a result, which stands in *fields*, into the first open call with its id."""

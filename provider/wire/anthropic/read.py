@@ -78,10 +78,8 @@ def read(body: bytes | Mapping[str, Any], *, path: str = "") -> ReadRequest:
 
 
 def _read_messages(fields: Fields, history: History) -> None:
-    messages = fields.objects("messages")
-    if not messages:
-        raise RequestError("messages", "is empty: write at least one message")
-    for message in messages:
+    system = len(history.messages)
+    for message in fields.objects("messages"):
         role = message.string("role")
         match role:
             case "user":
@@ -92,6 +90,7 @@ def _read_messages(fields: Fields, history: History) -> None:
                 history.add("system", [_text(block) for block in message.content("content")])
             case _:
                 raise RequestError(message.place("role"), "must be 'user' or 'assistant'")
+    history.check(fields, "messages", system=system)
 
 
 def _read_user(message: Fields, history: History) -> None:

@@ -45,11 +45,10 @@ def read(body: bytes | Mapping[str, Any], *, path: str = "") -> ReadRequest:
         fields = fields.object("generateContentRequest")
     history = History()
     history.add("system", _texts(fields))
-    contents = fields.objects("contents")
-    if not contents:
-        raise RequestError("contents", "is empty: write at least one content")
-    for content in contents:
+    system = len(history.messages)
+    for content in fields.objects("contents"):
         _read_content(content, history)
+    history.check(fields, "contents", system=system)
     tools = tuple(tool for each in fields.objects("tools") for tool in _tools(each))
     note_other_parameters(fields)
     return ReadRequest(

@@ -40,11 +40,9 @@ def read(body: bytes | Mapping[str, Any], *, path: str = "") -> ReadRequest:
     fields = body_fields(body, report)
     model = fields.needed("model")
     history = History()
-    messages = fields.objects("messages")
-    if not messages:
-        raise RequestError("messages", "is empty: write at least one message")
-    for message in messages:
+    for message in fields.objects("messages"):
         _read_message(message, history)
+    history.check(fields, "messages")
     tools = tuple(tool for each in fields.objects("tools") if (tool := _tool(each)) is not None)
     note_other_parameters(fields)
     return ReadRequest(

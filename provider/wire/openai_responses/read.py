@@ -86,12 +86,11 @@ def _read_input(fields: Fields, items: _Items) -> None:
     if isinstance(value, str):
         items.history.add("user", [Text(value)])
         return
-    entries = fields.objects("input")
-    if not entries and not fields.report.unreadable:
-        raise RequestError("input", "is empty: write a string, or at least one item")
-    for entry in entries:
-        _read_item(entry, items)
+    system = len(items.history.messages)
+    for item in fields.objects("input"):
+        _read_item(item, items)
     items.close()
+    items.history.check(fields, "input", system=system)
 
 
 def _read_item(item: Fields, items: _Items) -> None:
