@@ -81,6 +81,8 @@ def _read_messages(fields: Fields, history: History) -> None:
     system = len(history.messages)
     for message in fields.objects("messages"):
         role = message.string("role")
+        if message.get("output_config"):
+            message.report.leave_out("`output_config` of messages")
         match role:
             case "user":
                 _read_user(message, history)
