@@ -162,6 +162,9 @@ class Client:
 
         Args:
             api_key_env: The variable to read; None: the provider's first that is set.
+
+        Raises:
+            ValueError: *api_key_env* is no variable of the provider's keys.
         """
         return secret_of(provider, self._environ, api_key_env)
 

@@ -23,7 +23,7 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
-        return ["check", "drill", "explain", "render", "run", "stub"]
+        return ["check", "drill", "explain", "render", "run", "serve", "stub"]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name; None: there is none."""
@@ -38,6 +38,8 @@ class _Commands(click.Group):
                 from .render import render as command
             case "run":
                 from .run import run as command
+            case "serve":
+                from .serve import serve as command
             case "stub":
                 from .stub import stub as command
             case _:

@@ -121,7 +121,7 @@ class ServedStep:
             return None
         is_ours = self._caller.may_use_our_keys and not self._caller.has_key
         secret = self._client.secret(provider) if is_ours else Secret(None)
-        if not self._memory.is_empty and (is_ours or not provider.api_key_env):
+        if not self._memory.is_empty and (is_ours or not provider.key_variables):
             self._conversation()
             if any(route != self._asked.requested for route in self._running):
                 return None
@@ -146,7 +146,7 @@ class ServedStep:
         """Return why *route* cannot be called with the keys that may be used; None: it can."""
         provider = self._client.providers.get(route.provider)
         is_own = self._own is not None and route == self._asked.requested
-        if provider is None or not provider.api_key_env or (is_own and self._caller.has_key):
+        if provider is None or not provider.key_variables or (is_own and self._caller.has_key):
             return None if provider is not None else self._client.why_unserved(route)
         if self._caller.may_use_our_keys:
             return self._client.why_unserved(route)

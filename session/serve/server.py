@@ -30,7 +30,7 @@ BACKLOG = 1024
 MOST_CONNECTIONS = 1024
 STATUS_AFTER = 30.0
 PING_EVERY = 10.0
-_NEW = new_token()
+NEW_TOKEN = new_token()
 """Stands for a token that each `Serve` makes."""
 
 
@@ -72,13 +72,13 @@ class Serve:
         *,
         port: int = 0,
         hold: Hold = "whole",
-        token: str | None = _NEW,
+        token: str | None = NEW_TOKEN,
         use_own_keys: bool = False,
         store: str | os.PathLike[str] | None = None,
         status_after: float = STATUS_AFTER,
         ping_every: float = PING_EVERY,
     ) -> None:
-        is_made = token is _NEW
+        is_made = token is NEW_TOKEN
         self.token = new_token() if is_made else token
         self._port = port
         self._client = client

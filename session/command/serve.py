@@ -1,0 +1,228 @@
+"""``sidestep serve``: a local address for agents that cannot import sidestep."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import click
+
+from ...provider.client.client import Client
+from ...provider.error import ConfigError
+from ...provider.log import logger
+from ..serve.access import new_token
+from ..serve.client_setup import ClientSetup
+from ..serve.server import NEW_TOKEN, Serve
+from ..step.middleware import Sidestep
+from . import signals
+from .exit_code import ExitCode
+from .option import Place
+from .terminal import log_to_stderr
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anyio.abc import Process
+
+    from ..serve.served_step import Hold
+
+PORT = 8504
+NONE = "none"
+_RECEIVED = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+DRAIN = 60.0
+"""Seconds that the answers which are being sent may take after SIGTERM."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeSettings:
+    """The options of `sidestep serve`.
+
+    Args:
+        port: None: 8504, or any free port for a command.
+        token: A file with the token; ``none``: there is none; None: a new one.
+        command: The client to start; empty: none.
+    """
+
+    port: int | None = None
+    hold: Hold = "whole"
+    token: str | None = None
+    use_own_keys: bool = False
+    store: Path | None = None
+    journal: Path | None = None
+    command: tuple[str, ...] = ()
+
+
+@click.command(
+    help="""
+    Listen at a local address that speaks the wires of Anthropic, OpenAI and Gemini, for agents that
+    cannot import sidestep.
+
+    Every provider is served under /PROVIDER, such as /anthropic/v1/messages. A request that fails
+    is retried, then sent to a sibling, as the configuration in SIDESTEP_FALLBACK_CONFIG or its like
+    says. With COMMAND the client is started, led to the address, and the exit status is its own:
+    sidestep serve -- claude -p "Say hello."
+    """,
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535),
+    help=f"0 takes any that is free; {PORT} unless there is a COMMAND.",
+)  # fmt: skip
+@click.option(
+    "--hold", type=click.Choice(["whole", "first"]), default="whole", show_default=True,
+    help="Hold an answer back until it is whole, or until its first output.",
+)  # fmt: skip
+@click.option(
+    "--token", metavar="FILE|none",
+    help="The file with the token that clients send in place of a key, made if it is not there; "
+    "none: clients send their own keys. Without this option the token is new each time.",
+)  # fmt: skip
+@click.option(
+    "--use-own-keys", is_flag=True,
+    help="With --token none: send siblings our keys, whoever asks.",
+)  # fmt: skip
+@click.option(
+    "--store", type=Place(path_type=Path), metavar="FILE",
+    help="Keep what is remembered of answers in this file.",
+)  # fmt: skip
+@click.option(
+    "--journal", type=Place(path_type=Path), metavar="FILE",
+    help="Append what happens to this file, for `check --journal`.",
+)  # fmt: skip
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def serve(**options: Any) -> int:
+    settings = ServeSettings(**options)
+    if settings.use_own_keys and settings.token != NONE:
+        raise click.UsageError("--use-own-keys needs --token none: the token gives leave already")
+    return serve_until_end(settings, os.environ)
+
+
+def serve_until_end(settings: ServeSettings, environ: Mapping[str, str]) -> int:
+    """Serve until a signal comes, or the command ends; return the exit status.
+
+    Raises:
+        ConfigError: A file, the port or a setting of a provider cannot be used.
+    """
+    if settings.command:
+        logger.addHandler(logging.NullHandler())  # the terminal is the client's
+    else:
+        log_to_stderr()
+    middleware = Sidestep.from_env(environ, journal=settings.journal)
+    if settings.command:
+        return anyio.run(_serve, settings, environ, middleware)
+    return signals.run(lambda: _serve(settings, environ, middleware))
+
+
+async def _serve(settings: ServeSettings, environ: Mapping[str, str], middleware: Sidestep) -> int:
+    port = settings.port
+    if port is None:
+        port = 0 if settings.command else PORT
+    token = NEW_TOKEN if settings.token is None else _token(settings.token)
+    async with (
+        Client(providers=middleware.providers, environ=environ) as client,
+        Serve(
+            middleware, client, port=port, hold=settings.hold, store=settings.store,
+            use_own_keys=settings.use_own_keys, token=token,
+        ) as server,
+    ):  # fmt: skip
+        setup = ClientSetup(server.url, server.token)
+        if settings.command:
+            return await _run(settings.command, setup, environ)
+        _print(setup)
+        try:
+            await server.stopped()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await server.drain(seconds=DRAIN)
+    return ExitCode.DONE
+
+
+def _print(setup: ClientSetup) -> None:
+    click.echo(f"listening on {setup.url}")
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    click.echo("to lead a client here, paste its lines into the shell that it runs in:", err=True)
+    for line in setup.lines():
+        click.echo(line, err=True)
+
+
+async def _run(command: Sequence[str], setup: ClientSetup, environ: Mapping[str, str]) -> int:
+    """Run *command* as a client of the address; return its exit status, as a shell would."""
+    variables, full = setup.variables(environ), setup.command(command)
+    click.echo(f"listening on {setup.url}; started with", err=True)
+    for name, value in variables.items():
+        shown = value if setup.token is None else value.replace(setup.token, "TOKEN")
+        click.echo(f"export {name}={shlex.quote(shown)}", err=True)
+    click.echo(shlex.join(full), err=True)
+    try:
+        process = await anyio.open_process(
+            full, stdin=None, stdout=None, stderr=None, env={**environ, **variables}
+        )
+    except OSError as error:
+        raise ConfigError(f"{command[0]!r} cannot be started: {error.strerror}") from None
+    async with process:
+        code = await _ended(process)
+    return code if code >= 0 else 128 - code
+
+
+async def _ended(process: Process) -> int:
+    """Wait for the end of *process*, and pass signals on.
+
+    Ctrl-C reaches it from the terminal, so that it decides itself whether to end.
+    """
+    if sys.platform == "win32":
+        return await process.wait()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_pass_on_signals, process)
+        code = await process.wait()
+        tasks.cancel_scope.cancel()
+    return code
+
+
+async def _pass_on_signals(process: Process) -> None:
+    with anyio.open_signal_receiver(*_RECEIVED) as received:
+        async for number in received:
+            if number != signal.SIGINT:
+                process.send_signal(number)
+
+
+def _token(value: str) -> str | None:
+    """Return the token in the file *value*, which is made if it is not there.
+
+    Raises:
+        ConfigError: The file cannot be read or made, or is empty.
+    """
+    if value == NONE:
+        return None
+    try:
+        return _made(value)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise ConfigError(f"the token's file {value!r} cannot be made: {error.strerror}") from None
+    try:
+        found = Path(value).read_text("utf-8").strip()
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"the token's file {value!r} cannot be read: {error}") from None
+    if len(found) < 16 or not found.isascii() or not found.isprintable() or " " in found:
+        raise ConfigError(
+            f"the token's file {value!r} must hold 16 characters of ASCII or more: remove it, and "
+            "a new one is made"
+        )
+    return found
+
+
+def _made(path: str) -> str:
+    token = new_token()
+    with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
+        file.write(f"{token}\n")
+    return token

@@ -1,0 +1,107 @@
+"""How each client is led to the local address.
+
+Source: the agents of tests/clients, which were all started so.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+_LOCAL = "127.0.0.1,localhost"
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSetup:
+    """What leads clients to *url*.
+
+    Args:
+        token: What they send in place of a key; None: they have keys of their own.
+    """
+
+    url: str
+    token: str | None
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """The variables with an address, for the clients that read one."""
+        return {
+            "ANTHROPIC_BASE_URL": f"{self.url}/anthropic",
+            "OPENAI_BASE_URL": f"{self.url}/openai/v1",
+            "OPENAI_API_BASE": f"{self.url}/openai/v1",
+            "GOOGLE_GEMINI_BASE_URL": f"{self.url}/gemini",
+            "OPENROUTER_API_BASE": f"{self.url}/openrouter/api/v1",
+        }
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """The variables with the token."""
+        if self.token is None:
+            return {}
+        names = ("ANTHROPIC", "OPENAI", "GEMINI", "OPENROUTER")
+        return {f"{name}_API_KEY": self.token for name in names}
+
+    @property
+    def opencode(self) -> str:
+        """The configuration of opencode."""
+        bases = {
+            "anthropic": "/anthropic/v1",
+            "openai": "/openai/v1",
+            "google": "/gemini/v1beta",
+            "openrouter": "/openrouter/api/v1",
+        }
+        key = {} if self.token is None else {"apiKey": self.token}
+        providers = {
+            name: {"options": {"baseURL": f"{self.url}{base}", **key}}
+            for name, base in bases.items()
+        }
+        return json.dumps({"provider": providers}, separators=(",", ":"))
+
+    @property
+    def codex(self) -> tuple[str, ...]:
+        """The options of Codex, which reads no address from a variable."""
+        provider = (
+            f'{{name="sidestep",base_url="{self.url}/openai/v1",wire_api="responses",'
+            'env_key="OPENAI_API_KEY"}'
+        )
+        return ("-c", 'model_provider="sidestep"', "-c", f"model_providers.sidestep={provider}")
+
+    def variables(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables for a client that is started in *environ*."""
+        found = {**self.addresses, **self.keys, "OPENCODE_CONFIG_CONTENT": self.opencode}
+        if any(environ.get(name) or environ.get(name.upper()) for name in _PROXIES):
+            for name in ("NO_PROXY", "no_proxy"):
+                found[name] = ",".join(filter(None, (environ.get(name), _LOCAL)))
+        return found
+
+    def command(self, command: Sequence[str]) -> list[str]:
+        """Return *command* with the options that a variable cannot replace."""
+        name, *rest = command
+        is_codex = PurePath(name).name in {"codex", "codex.exe", "codex.cmd"}
+        return [name, *(self.codex if is_codex else ()), *rest]
+
+    def lines(self) -> list[str]:
+        """Return what a person pastes into the shell of a client, for each client."""
+        addresses, keys = self.addresses, self.keys
+
+        def export(*names: str) -> list[str]:
+            every = {**addresses, **keys}
+            return [f"export {name}={shlex.quote(every[name])}" for name in names if name in every]
+
+        return [
+            "# Claude Code",
+            *export("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+            "# Codex",
+            *export("OPENAI_API_KEY"),
+            f"codex {shlex.join(self.codex)}",
+            "# opencode",
+            f"export OPENCODE_CONFIG_CONTENT={shlex.quote(self.opencode)}",
+            "# Gemini CLI",
+            *export("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
+            "# qwen-code, aider, mini-swe-agent, and others that speak Chat Completions",
+            *export("OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_API_KEY"),
+        ]
