@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from .session.cost.budget import Budget
     from .session.cost.cost import Cost
     from .session.cost.price import Prices
+    from .session.serve.server import Serve
     from .session.store.memory import MemoryStore
     from .session.store.sqlite import SqliteStore
     from .session.tool.tool import Tool
@@ -134,6 +135,7 @@ __all__ = [
     "RouteDegraded",
     "RouteOut",
     "Scope",
+    "Serve",
     "Session",
     "Settings",
     "Sidestep",
@@ -183,6 +185,7 @@ _LATER = {
     "Summary": ".session.turn.compaction",
     "Cost": ".session.cost.cost",
     "Prices": ".session.cost.price",
+    "Serve": ".session.serve.server",
     "SqliteStore": ".session.store.sqlite",
     "MemoryStore": ".session.store.memory",
     "Tool": ".session.tool.tool",

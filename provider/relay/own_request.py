@@ -14,8 +14,6 @@ from ..secret import Secret
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ..wire_name import Wire
-
 Lines = tuple[tuple[str, str], ...]
 """The headers of a request or a response, in order."""
 
@@ -147,16 +145,6 @@ def address_of(provider: Provider, path: str, query: str = "") -> str:
 def model_path(model: str, method: str) -> str:
     """Return the end of a path of Gemini's wire."""
     return f"/models/{quote(model, safe='/')}:{method}"
-
-
-def call_ending(wire: Wire) -> str:
-    """Return the end of the path of a call, after the base URL; Gemini's has the model in it."""
-    endings = {
-        "anthropic": "/v1/messages",
-        "openai-chat": "/chat/completions",
-        "openai-responses": "/responses",
-    }
-    return endings[wire]
 
 
 def _split(base: str) -> tuple[str, str]:

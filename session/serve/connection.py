@@ -20,11 +20,10 @@ from .asked import MAX_BODY, Asked, place_of, wire_of
 from .models import listed_at
 from .other_request import count_tokens, pass_on
 from .outlet import Outlet
+from .pages import page_at
 from .served_step import EVENTS, ServedStep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ...provider.client.client import Client
     from ...provider.server.connection import HttpRequest
     from ...provider.server.tcp_socket import Socket
@@ -47,7 +46,6 @@ class Shared:
     Args:
         status_after: Seconds after which the status line of a stream goes out.
         ping_every: Seconds between two pings.
-        pages: Returns the page of ours at a path, and its content type; None: there is none.
     """
 
     middleware: Sidestep
@@ -57,7 +55,6 @@ class Shared:
     hold: Hold
     status_after: float
     ping_every: float
-    pages: Callable[[str], tuple[str, bytes] | None]
 
 
 class ServeConnection(HttpConnection):
@@ -156,7 +153,7 @@ class ServeConnection(HttpConnection):
 
     def _page(self, path: str, request: HttpRequest) -> tuple[str, bytes] | None:
         """Return a page of ours, or a list of models, at *path*; None: neither is there."""
-        found = self._shared.pages(path)
+        found = page_at(path, self._shared.middleware)
         if found is not None:
             return found
         models = listed_at(path, request.headers, self._shared.middleware)

@@ -96,7 +96,6 @@ class Serve:
             hold=hold,
             status_after=status_after,
             ping_every=ping_every,
-            pages=lambda _path: None,
         )
         self._connections: set[ServeConnection] = set()
         self._slots = anyio.Semaphore(MOST_CONNECTIONS)

@@ -1,0 +1,148 @@
+"""Requests that ask for no answer: lists of models, counts, the status, and whatever else."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .served import CLAUDE, SIBLING, in_front_of, serving
+from .upstream import upstream
+
+pytestmark = pytest.mark.asyncio
+
+MAP = {CLAUDE: [SIBLING, "groq/llama"]}
+ROUTES = (CLAUDE, SIBLING, "groq/llama", "gemini/gemini-x")
+HELLO = {route: {"text": "Hello."} for route in ROUTES}
+VERSION = {"anthropic-version": "2023-06-01"}
+
+
+@pytest.mark.parametrize(
+    "path", ["/anthropic/v1/models", "/groq/v1/models", "/gemini/v1beta/models"]
+)
+async def test_the_models_of_a_provider_are_its_own_list(path: str) -> None:
+    async with serving(HELLO, siblings=MAP) as served:
+        through = await served.http.get(path, headers=VERSION)
+        direct = await served.http.get(f"{served.stub.url}{path}", headers=VERSION)
+
+        assert through.status_code == 200
+        assert through.content == direct.content
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "keys"),
+    [
+        pytest.param("/v1/models", {}, ("data", "id"), id="OpenAI"),
+        pytest.param("/v1/models", VERSION, ("data", "id"), id="Anthropic"),
+        pytest.param("/v1beta/models", {}, ("models", "displayName"), id="Gemini"),
+    ],
+)
+async def test_without_a_provider_the_configured_routes_are_listed(
+    path: str, headers: dict[str, str], keys: tuple[str, str]
+) -> None:
+    async with serving(HELLO, siblings=MAP) as served:
+        answer = await served.http.get(path, headers=headers)
+
+        listed, name = keys
+        assert [each[name] for each in answer.json()[listed]] == [CLAUDE, SIBLING, "groq/llama"]
+
+
+async def test_whatever_else_a_provider_offers_is_passed_on_and_back() -> None:
+    named = (("content-type", "text/plain"), ("request-id", "r"))
+    async with (
+        upstream(b"the file", 201, headers=named) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (_, http, *_r),
+    ):
+        answer = await http.put(
+            "/anthropic/v1/files/a%2Fb?x=1&y", content=b"\x00\xff", headers={"x-a": "b"}
+        )
+        (request,) = provider.requests
+
+        assert (answer.status_code, answer.content) == (201, b"the file")
+        assert answer.headers["request-id"] == "r"
+        assert (request.method, request.target) == ("PUT", "/v1/files/a%2Fb?x=1&y")
+        assert request.body == b"\x00\xff"
+        assert request.headers["x-a"] == "b"
+
+
+async def test_what_is_passed_on_degrades_nothing() -> None:
+    async with (
+        upstream(b"no", 503) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (
+            _, http, middleware, _clock,
+        ),
+    ):  # fmt: skip
+        answer = await http.get("/anthropic/v1/files")
+
+        assert (answer.status_code, answer.content) == (503, b"no")
+        assert middleware.degraded.snapshot() == {}
+
+
+async def test_a_provider_that_is_not_there_is_a_502_in_words() -> None:
+    async with in_front_of({"anthropic": {"baseUrl": "http://127.0.0.1:9", "apiKeyEnv": None}}) as (
+        _, http, *_rest,
+    ):  # fmt: skip
+        answer = await http.get("/anthropic/v1/files", headers=VERSION)
+
+        assert answer.status_code == 502
+        assert answer.json()["error"]["message"]
+
+
+COUNTED = {"model": "claude-sonnet-5", "messages": [{"role": "user", "content": "Hi " * 400}]}
+
+
+async def test_a_count_is_the_providers_own() -> None:
+    named = (("content-type", "application/json"),)
+    async with (
+        upstream(b'{"input_tokens": 42}', headers=named) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (_, http, *_r),
+    ):
+        answer = await http.post("/anthropic/v1/messages/count_tokens?beta=true", json=COUNTED)
+        (request,) = provider.requests
+
+        assert answer.json() == {"input_tokens": 42}
+        assert request.target == "/v1/messages/count_tokens?beta=true"
+        assert json.loads(request.body or b"") == COUNTED
+
+
+@pytest.mark.parametrize("status", [404, 429, 503])
+async def test_a_count_is_estimated_where_the_provider_does_not_count(status: int) -> None:
+    async with (
+        upstream(b"{}", status) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (
+            _, http, middleware, _clock,
+        ),
+    ):  # fmt: skip
+        answer = await http.post("/anthropic/v1/messages/count_tokens", json=COUNTED)
+
+        assert answer.status_code == 200
+        assert 250 < answer.json()["input_tokens"] < 350
+        assert middleware.degraded.snapshot() == {}
+
+
+async def test_a_key_that_is_refused_is_told_also_for_a_count() -> None:
+    body = b'{"type": "error", "error": {"type": "authentication_error", "message": "no"}}'
+    async with (
+        upstream(body, 401) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (_, http, *_r),
+    ):
+        answer = await http.post("/anthropic/v1/messages/count_tokens", json=COUNTED)
+
+        assert (answer.status_code, answer.content) == (401, body)
+
+
+async def test_the_status_names_every_route_and_how_it_is() -> None:
+    answers = {CLAUDE: {"status": 503}, SIBLING: {"text": "Hello."}}
+    async with serving(answers, siblings={CLAUDE: SIBLING}) as served:
+        await served.ask(CLAUDE)
+        status = (await served.http.get("/_sidestep/status")).json()
+        states = {each["route"]: (each["state"], each["successes"]) for each in status["routes"]}
+
+        assert states == {CLAUDE: ("degraded", 0), SIBLING: ("healthy", 1)}
+
+
+async def test_the_status_wants_the_token_as_everything_does() -> None:
+    async with serving(HELLO, token="the-token-of-the-test") as served:
+        assert (await served.http.get("/_sidestep/status")).status_code == 401
+        named = await served.http.get("/_sidestep/status?key=the-token-of-the-test")
+        assert named.status_code == 200
