@@ -152,12 +152,12 @@ class RouteWalk:
         Args:
             history: If this route answered last, the key of that answer is taken if it is healthy.
         """
-        is_same = history is not None and history.route == self.route
-        preferred = history.api_key_env if is_same and history is not None else None
         self.left_keys = _NO_KEYS
         keys = self._keys.of(self.route)
-        self.key = keys[0]
+        self.key = keys[0]  # of most routes the only one
         if len(keys) > 1:
+            is_same = history is not None and history.route == self.route
+            preferred = history.api_key_env if is_same and history is not None else None
             self.key = first_key(self._keys, self._degraded, self.route, preferred)
 
     def resolve_size(self, route: Route, tokens: int | None) -> bool:
