@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NoReturn
 from ...provider.classify.time_text import seconds_until
 from ...provider.failure import FailureKind
 from ..event import RouteOut
-from .decision import passes_with_time
+from .decision import may_change_key, passes_with_time
 from .step_error import error_to_raise
 
 if TYPE_CHECKING:
     from ...provider.failure import Failure
     from ...provider.route import Route
+    from ..plan.keyed_route import KeyedRoute
     from .base_step import BaseStep
     from .step_state import Stop
 
@@ -42,20 +43,18 @@ NO_ROUNDS = Rounds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Out:
-    """A route for which the step waits.
+    """A route, with one of its keys, for which the step waits.
 
     Args:
         why: The reason for people.
         due_at: When it is asked again, on the step's clock; None: the health map knows.
         resets_at: When its provider said that it is back; the map may have it probed earlier.
-        api_key_env: The variable of the key that is back first; None: there is one key or none.
     """
 
-    route: Route
+    key: KeyedRoute
     why: str
     due_at: float | None
     resets_at: float
-    api_key_env: str | None
 
 
 class Patience:
@@ -88,11 +87,12 @@ class Patience:
             return replace(self._stop, why=f"{self._stop.why}; {why}")
         step = self._step
         if step.hooks.before_attempt is not None:  # it may refuse, so that the wait is for nothing
-            step.hooks.before_attempt(self._first().route)
+            step.hooks.before_attempt(self._in_order()[0].key.route)
         step.end_retrying()
         step.following = self
-        routes = tuple(self._shown(each) for each in self._routes)
-        step.reporter.patience_started(step, failure, routes, self._at_most(due), self._left())
+        step.reporter.patience_started(
+            step, failure, self._shown(), self._at_most(due), self._left()
+        )
         return None
 
     async def wait_out(self) -> float:
@@ -121,8 +121,16 @@ class Patience:
         step.rounds = Rounds(rounds.count + 1, rounds.swaps + step.swaps, rounds.waited + waited)
         return waited
 
-    def _shown(self, out: _Out) -> RouteOut:
-        return RouteOut(out.route, out.why, self._seconds(out), out.api_key_env)
+    def _shown(self) -> tuple[RouteOut, ...]:
+        """Return each route once, with the key that is back first."""
+        first: dict[Route, _Out] = {}
+        for out in self._in_order():
+            first.setdefault(out.key.route, out)
+        routes = dict.fromkeys(out.key.route for out in self._routes)
+        return tuple(
+            RouteOut(route, out.why, self._seconds(out), out.key.api_key_env)
+            for route, out in ((route, first[route]) for route in routes)
+        )
 
     def _check(self, due: float | None) -> None:
         """Return if the wait may go on."""
@@ -184,16 +192,17 @@ class Patience:
             return 0.0
         return min(known) if len(known) == len(seconds) else None
 
-    def _first(self) -> _Out:
-        return min(self._routes, key=lambda out: self._seconds(out) or 0.0)
+    def _in_order(self) -> list[_Out]:
+        """Return the routes and keys, the first that is back before the others."""
+        return sorted(self._routes, key=lambda out: self._seconds(out) or 0.0)
 
     def _seconds(self, out: _Out) -> float | None:
         """Return the seconds until the route is due back; None: another step asks it just now."""
         if out.due_at is not None:
             return max(0.0, out.due_at - self._step.clock.time())
-        outage = self._step.degraded.outage_of(out.route)
+        outage = self._step.degraded.outage_of(out.key)
         if outage is None:
-            return None if self._step.degraded.is_retried(out.route) else 0.0
+            return None if _is_retried(self._step, out.key) else 0.0
         return outage.seconds or None
 
 
@@ -203,26 +212,46 @@ def _is_too_long(step: BaseStep) -> bool:
 
 
 def _routes_out(step: BaseStep, failure: Failure, stop: Stop) -> list[_Out]:
-    """Return the routes that are worth waiting for.
+    """Return the routes, with each of their keys, that are worth waiting for.
 
-    A route that failed in a way that does not pass with time is none of them. If the step may not
-    move, there is only its own.
+    A route or key that failed in a way that does not pass with time is none of them. If the step
+    may not move, there are only those of its own route.
     """
-    own = step.walk.route
-    failed = {attempt.route: attempt.failure for attempt in step.attempts} | {own: failure}
+    own, ring = step.walk.route, step.active.keys
     routes = step.walk.usable() if stop.may_move and step.pin is None else [own]
-    outs = (_out(step, each, failed.get(each), stop if each == own else None) for each in routes)
+    outs = (
+        _out(step, key, _failure_of(step, key, failure), stop if route == own else None)
+        for route in routes
+        for key in ring.usable(route)
+    )
     return [out for out in outs if out is not None]
 
 
-def _out(step: BaseStep, route: Route, failure: Failure | None, stop: Stop | None) -> _Out | None:
-    """Return why and until when *route* is out; None: it will not be back by itself.
+def _failure_of(step: BaseStep, key: KeyedRoute, last: Failure) -> Failure | None:
+    """Return the last failure of *step* that says something of *key*; None: there is none."""
+    for attempt in reversed(step.attempts):
+        failure = last if attempt is step.attempts[-1] else attempt.failure
+        is_here = attempt.route == key.route and failure is not None
+        if is_here and (attempt.key == key or not may_change_key(failure)):
+            return failure
+    return None
+
+
+def _is_retried(step: BaseStep, key: KeyedRoute) -> bool:
+    """True while a step retries this route, or this key there."""
+    return any(map(step.degraded.is_retried, key.entries))
+
+
+def _out(
+    step: BaseStep, key: KeyedRoute, failure: Failure | None, stop: Stop | None
+) -> _Out | None:
+    """Return why and until when *key* is out; None: it will not be back by itself.
 
     Args:
         failure: Its last failure in this step; None: it has none.
         stop: Of the attempt on this route that just failed; None: it was on another one.
     """
-    outage = step.degraded.outage_of(route)
+    outage = step.degraded.outage_of(key)
     why, asked = ("healthy", 0.0) if outage is None else (outage.why, outage.resets_in or 0.0)
     if failure is not None:
         if not passes_with_time(failure):
@@ -232,11 +261,10 @@ def _out(step: BaseStep, route: Route, failure: Failure | None, stop: Stop | Non
     elif outage is not None and outage.kind in _LASTING:
         return None
     now, due_at = step.clock.time(), None
-    if outage is None and not step.degraded.is_retried(route):
+    if outage is None and not _is_retried(step, key):
         # Nothing degraded it, so that the health map does not know when to ask it again.
         due_at = now + max(_pause(step), _wait_unlisted(step, stop, asked))
-    key = None if outage is None else outage.api_key_env
-    return _Out(route=route, why=why, due_at=due_at, resets_at=now + asked, api_key_env=key)
+    return _Out(key=key, why=why, due_at=due_at, resets_at=now + asked)
 
 
 def _pause(step: BaseStep) -> float:

@@ -22,10 +22,12 @@ from sidestep import (
     FailureKind,
     FallbackExhausted,
     KeyChanged,
+    PatienceStarted,
     ProviderError,
     RetryPolicy,
     Route,
     RouteDegraded,
+    RouteOut,
     Scope,
     Sidestep,
     StepFailed,
@@ -538,6 +540,42 @@ async def test_keys_rotate_on_trio(clock: VirtualClock) -> None:
 
     assert await anyio.to_thread.run_sync(lambda: anyio.run(take, backend="trio")) == "hello"
     assert agent.asked == [A1, A2]
+
+
+@pytest.mark.parametrize(
+    ("replies", "asked", "out"),
+    [
+        pytest.param(
+            {A1: [limited(300.0), "hello"], A2: [REFUSED], OUT: [REFUSED]},
+            [A1, A2, OUT, A1], (A, "rate_limit 429", 300.0, ONE), id="the second is refused",
+        ),
+        pytest.param(
+            {A1: [SPENT], A2: [limited(300.0), "hello"], OUT: [REFUSED]},
+            [A1, A2, OUT, A1, A2], (A, "rate_limit 429", 300.0, TWO), id="the first is spent",
+        ),
+        pytest.param(
+            {A1: [limited(500.0)], A2: [limited(400.0), "hello"], OUT: [REFUSED]},
+            [A1, A2, OUT, A2], (A, "rate_limit 429", 400.0, TWO), id="both are limited",
+        ),
+        pytest.param({A1: [REFUSED], A2: [SPENT], OUT: [REFUSED]}, [A1, A2, OUT], None, id="none"),
+    ],
+)  # fmt: skip
+@each_form
+async def test_patience_waits_for_a_key_that_comes_back_by_itself_and_for_no_other(
+    clock: VirtualClock,
+    replies: Replies,
+    asked: Sequence[str],
+    out: tuple[Route, str, float, str] | None,
+) -> None:
+    events: list[Event] = []
+    middleware = engine(clock, patienceSeconds=3600, fallbackOnErrors=[401, 402, 429])
+    agent = Agent(replies)
+    with suppress(StepFailed):
+        await run(middleware.step(A, on_event=events.append), agent.call)
+
+    assert agent.asked == list(asked)
+    waits = [e.routes for e in events if isinstance(e, PatienceStarted)]
+    assert waits == ([] if out is None else [(RouteOut(*out),)])
 
 
 WORDS = (limited(), limited(3.0), limited(200.0), SPENT, REFUSED, DAILY, DOWN, "hello")
