@@ -12,9 +12,12 @@ from .decision import may_change_key, passes_with_time
 from .step_error import error_to_raise
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...provider.failure import Failure
     from ...provider.route import Route
     from ..plan.keyed_route import KeyedRoute
+    from .base_attempt import BaseAttempt
     from .base_step import BaseStep
     from .step_state import Stop
 
@@ -67,16 +70,14 @@ class Patience:
 
     __slots__ = ("_active", "_exc", "_routes", "_since", "_step", "_stop", "_tool")
 
-    def __init__(
-        self, step: BaseStep, exc: Exception, failure: Failure, stop: Stop, *, tool: str | None
-    ) -> None:
+    def __init__(self, step: BaseStep, exc: Exception, stop: Stop, *, tool: str | None) -> None:
         self._step = step
         self._exc = exc
         self._stop = stop
         self._tool = tool
         self._active = step.engine.active
         self._since = step.clock.time()
-        self._routes = () if _is_too_long(step) else tuple(_routes_out(step, failure, stop))
+        self._routes = () if _is_too_long(step) else tuple(_keys_out(step, stop))
 
     def begin(self, failure: Failure) -> Stop | None:
         """Report that the step waits; return how the step ends instead, if it does not wait."""
@@ -87,7 +88,7 @@ class Patience:
             return replace(self._stop, why=f"{self._stop.why}; {why}")
         step = self._step
         if step.hooks.before_attempt is not None:  # it may refuse, so that the wait is for nothing
-            step.hooks.before_attempt(self._in_order()[0].key.route)
+            step.hooks.before_attempt(min(self._routes, key=self._order).key.route)
         step.end_retrying()
         step.following = self
         step.reporter.patience_started(
@@ -123,14 +124,17 @@ class Patience:
 
     def _shown(self) -> tuple[RouteOut, ...]:
         """Return each route once, with the key that is back first."""
-        first: dict[Route, _Out] = {}
-        for out in self._in_order():
-            first.setdefault(out.key.route, out)
-        routes = dict.fromkeys(out.key.route for out in self._routes)
+        firsts: dict[Route, _Out] = {}
+        for out in self._routes:
+            route = out.key.route
+            firsts[route] = min(firsts.get(route, out), out, key=self._order)
         return tuple(
             RouteOut(route, out.why, self._seconds(out), out.key.api_key_env)
-            for route, out in ((route, first[route]) for route in routes)
+            for route, out in firsts.items()
         )
+
+    def _order(self, out: _Out) -> float:
+        return self._seconds(out) or 0.0
 
     def _check(self, due: float | None) -> None:
         """Return if the wait may go on."""
@@ -192,10 +196,6 @@ class Patience:
             return 0.0
         return min(known) if len(known) == len(seconds) else None
 
-    def _in_order(self) -> list[_Out]:
-        """Return the routes and keys, the first that is back before the others."""
-        return sorted(self._routes, key=lambda out: self._seconds(out) or 0.0)
-
     def _seconds(self, out: _Out) -> float | None:
         """Return the seconds until the route is due back; None: another step asks it just now."""
         if out.due_at is not None:
@@ -211,53 +211,41 @@ def _is_too_long(step: BaseStep) -> bool:
     return bool(step.walk.passed_over_as_too_long())
 
 
-def _routes_out(step: BaseStep, failure: Failure, stop: Stop) -> list[_Out]:
-    """Return the routes, with each of their keys, that are worth waiting for.
+def _keys_out(step: BaseStep, stop: Stop) -> Iterator[_Out]:
+    """Yield the routes that are worth waiting for, with each key that may be back first.
 
-    A route or key that failed in a way that does not pass with time is none of them. If the step
-    may not move, there are only those of its own route.
+    If the step may not move, there is only its own route.
     """
-    own, ring = step.walk.route, step.active.keys
-    routes = step.walk.usable() if stop.may_move and step.pin is None else [own]
-    outs = (
-        _out(step, key, _failure_of(step, key, failure), stop if route == own else None)
-        for route in routes
-        for key in ring.usable(route)
-    )
-    return [out for out in outs if out is not None]
-
-
-def _failure_of(step: BaseStep, key: KeyedRoute, last: Failure) -> Failure | None:
-    """Return the last failure of *step* that says something of *key*; None: there is none."""
-    for attempt in reversed(step.attempts):
-        failure = last if attempt is step.attempts[-1] else attempt.failure
-        is_here = attempt.route == key.route and failure is not None
-        if is_here and (attempt.key == key or not may_change_key(failure)):
-            return failure
-    return None
-
-
-def _is_retried(step: BaseStep, key: KeyedRoute) -> bool:
-    """True while a step retries this route, or this key there."""
-    return any(map(step.degraded.is_retried, key.entries))
+    own = step.walk.key
+    by_route = {attempt.route: attempt for attempt in step.attempts}
+    by_key = {attempt.key: attempt for attempt in step.attempts}
+    routes = step.walk.usable() if stop.may_move and step.pin is None else [own.route]
+    for route in routes:
+        last = by_route.get(route)
+        is_of_key = last is None or last.failure is None or may_change_key(last.failure)
+        for key in step.active.keys.usable(route):
+            attempt = by_key.get(key) if is_of_key else last
+            out = _out(step, key, attempt, stop if key == own else None)
+            if out is not None:
+                yield out
 
 
 def _out(
-    step: BaseStep, key: KeyedRoute, failure: Failure | None, stop: Stop | None
+    step: BaseStep, key: KeyedRoute, attempt: BaseAttempt | None, stop: Stop | None
 ) -> _Out | None:
     """Return why and until when *key* is out; None: it will not be back by itself.
 
     Args:
-        failure: Its last failure in this step; None: it has none.
-        stop: Of the attempt on this route that just failed; None: it was on another one.
+        attempt: The last one of this step with *key*, or whatever the key; None: there was none.
+        stop: Of the attempt with *key* that has just failed; None: it was with another one.
     """
-    outage = step.degraded.outage_of(key)
+    outage, failure = step.degraded.outage_of(key), None if attempt is None else attempt.failure
     why, asked = ("healthy", 0.0) if outage is None else (outage.why, outage.resets_in or 0.0)
-    if failure is not None:
+    if attempt is not None and failure is not None:
         if not passes_with_time(failure):
             return None
         why = str(failure.kind) if failure.status is None else f"{failure.kind} {failure.status}"
-        asked = max(failure.retry_after or 0.0, seconds_until(failure.reset_at) or 0.0)
+        asked = max(asked, _asked(step, attempt, failure))
     elif outage is not None and outage.kind in _LASTING:
         return None
     now, due_at = step.clock.time(), None
@@ -265,6 +253,17 @@ def _out(
         # Nothing degraded it, so that the health map does not know when to ask it again.
         due_at = now + max(_pause(step), _wait_unlisted(step, stop, asked))
     return _Out(key=key, why=why, due_at=due_at, resets_at=now + asked)
+
+
+def _asked(step: BaseStep, attempt: BaseAttempt, failure: Failure) -> float:
+    """Return the seconds for which the provider still asks us to wait."""
+    since = step.clock.time() - attempt.started_at - attempt.seconds
+    return max((failure.retry_after or 0.0) - since, seconds_until(failure.reset_at) or 0.0, 0.0)
+
+
+def _is_retried(step: BaseStep, key: KeyedRoute) -> bool:
+    """True while another step retries *key*."""
+    return any(map(step.degraded.is_retried, key.entries))
 
 
 def _pause(step: BaseStep) -> float:

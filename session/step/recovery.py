@@ -61,7 +61,7 @@ class Recovery:
         step.walk.report_unfit(decision.passed_over)
         tool = attempt.tool if is_unsafe else self._pinned_tool(decision)
         if step.limits.patience and not (is_unsafe or is_interrupted):
-            patience = Patience(step, exc, failure, decision, tool=tool)
+            patience = Patience(step, exc, decision, tool=tool)
             if (stop := patience.begin(failure)) is None:
                 return True
             decision = stop

@@ -243,7 +243,7 @@ class World:
         scope.cancel()
 
     async def _call(self, attempt: Any, dice: random.Random) -> None:
-        route, key = attempt.route, getattr(attempt, "api_key_env", None)
+        route, key = attempt.route, attempt.api_key_env
         began = self.clock.now
         key = key or self.keys[route.provider][0]
         trouble = next((each for each in self.troubles if each.hits(route, key, began)), None)

@@ -767,4 +767,64 @@ def test_threads_that_wait_for_the_same_routes_are_all_answered() -> None:
         replies = list(threads.map(lambda _: middleware.step_sync(A).run(call), range(8)))
 
     assert replies == ["hello"] * 8
-    assert not middleware.degraded.snapshot()
+
+
+@each_form
+@pytest.mark.parametrize(
+    ("first", "second", "waits_for", "seconds"),
+    [
+        pytest.param(
+            Answer(429, retry_after="300"), Answer(429, retry_after="100"), "KEY_2", 100.0,
+            id="two limits: for the key that is back first",
+        ),
+        pytest.param(
+            Answer(429, retry_after="90"), Answer(401), "KEY_1", 90.0, id="a limit, a refused key"
+        ),
+        pytest.param(
+            Answer(401), Answer(429, retry_after="90"), "KEY_2", 90.0, id="a refused key, a limit"
+        ),
+        pytest.param(
+            Answer(402), Answer(429, retry_after="90"), "KEY_2", 90.0, id="no credits, a limit"
+        ),
+        pytest.param(
+            Answer(429, retry_after="90"), Answer(402), "KEY_1", 90.0, id="a limit, no credits"
+        ),
+        pytest.param(Answer(401), Answer(401), None, 0.0, id="two refused keys"),
+        pytest.param(Answer(402), Answer(402), None, 0.0, id="no credits at all"),
+        pytest.param(Answer(503), Answer(503), "KEY_1", 60.0, id="the route is down"),
+        pytest.param(Answer(400), Answer(400), None, 0.0, id="the request is refused"),
+    ],
+)  # fmt: skip
+@pytest.mark.asyncio
+async def test_a_step_waits_for_the_first_key_that_comes_back(
+    first: Exception, second: Exception, waits_for: str | None, seconds: float
+) -> None:
+    clock = VirtualClock()
+    config = {
+        "fallbackModelsByModel": {C: A}, "maxUpstreamRetryAttempts": 0, "patienceSeconds": HOUR,
+        "maxWaitSeconds": 0,
+        "providers": {
+            "openrouter": {
+                "wire": "openai-chat", "baseUrl": "http://x.test", "apiKeyEnv": ["KEY_1", "KEY_2"],
+            }
+        },
+    }  # fmt: skip
+    environ = {
+        "SIDESTEP_FALLBACK_CONFIG": json.dumps(config), "KEY_1": "sk-1", "KEY_2": "sk-2",
+    }  # fmt: skip
+    events: list[Event] = []
+    middleware = Sidestep.from_env(environ, clock=clock, on_event=events.append)
+
+    async def call(attempt: Any) -> str:
+        if clock.now > START and attempt.api_key_env == waits_for:
+            return str(attempt.api_key_env)
+        raise first if attempt.api_key_env == "KEY_1" else second
+
+    answer = None
+    with suppress(Answer, FallbackExhausted):
+        answer = await run(middleware.step(A), call)
+
+    assert answer == waits_for
+    assert clock.now - START == seconds
+    outs = [out for e in events if isinstance(e, PatienceStarted) for out in e.routes]
+    assert [out.api_key_env for out in outs] == [waits_for] * (waits_for is not None)

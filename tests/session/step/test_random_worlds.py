@@ -124,7 +124,7 @@ def a_route_is_probed_once_at_a_time(world: World) -> None:
     keys: dict[tuple[int, int], str | None] = {}
     for event in world.events:
         if isinstance(event, AttemptStarted):
-            keys[event.step, event.attempt] = getattr(event, "api_key_env", None)
+            keys[event.step, event.attempt] = event.api_key_env
         if isinstance(event, ProbeStarted | ProbeEnded):
             probed = event.route, keys[event.step, event.attempt]
             if isinstance(event, ProbeStarted):
@@ -166,16 +166,15 @@ def no_cooldown_is_shortened(world: World) -> None:
 
 def nobody_waits_for_what_does_not_pass(world: World) -> None:
     for story in world.stories.values():
-        lasts: dict[Route, AttemptFailed] = {}
+        lasts: dict[tuple[Route, str | None], AttemptFailed] = {}
         for _, event in story.events:
             if isinstance(event, AttemptFailed):
-                lasts[event.route] = event
+                lasts[event.route, event.api_key_env] = event
             elif isinstance(event, PatienceStarted):
                 assert event.routes
-                if max(map(len, world.keys.values())) == 1:
-                    for out in event.routes:
-                        last = lasts.get(out.route)
-                        assert last is None or passes_with_time(last.failure)
+                for out in event.routes:
+                    last = lasts.get((out.route, out.api_key_env))
+                    assert last is None or passes_with_time(last.failure)
 
 
 def each_minute_of_a_wait_is_reported(world: World) -> None:
