@@ -26,6 +26,8 @@ class Expectation(_Table):
         error: The class of what the turn raised; None: it was answered.
         text: The text that a listener has at the end; None: any.
         requests: ``[route, how many]`` in the order in which the stub received them; None: any.
+        keys: The variable of each request's key, in order; None: any.
+        at_once: No attempt waits.
         waits: Least seconds between two requests to one route, in order.
         attempts: How many a listener saw; None: as many as the stub received requests.
         retracted: Attempts with a `PartsRetracted`.
@@ -40,6 +42,8 @@ class Expectation(_Table):
     error: str | None = None
     text: str | None = None
     requests: tuple[tuple[str, int], ...] | None = None
+    keys: tuple[str, ...] | None = None
+    at_once: bool = False
     waits: tuple[Seconds, ...] = ()
     attempts: int | None = None
     retracted: int = 0

@@ -17,6 +17,7 @@ from ..event import (
     Repaired,
     StepEnded,
     ToolRunStarted,
+    Waiting,
 )
 
 if TYPE_CHECKING:
@@ -123,6 +124,19 @@ def _spelled(requests: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{count} x {route}" for route, count in requests) or "none"
 
 
+def _keys(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
+    sent = [received.api_key_env or "no known key" for received in turn.requests]
+    if expect.keys is not None and sent != list(expect.keys):
+        wanted = f"the keys {', '.join(expect.keys) or 'of no request'}"
+        yield f"expected {wanted}, received {', '.join(sent) or 'none'} (`expect.keys`)"
+
+
+def _at_once(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
+    waited = [event.seconds for event in _events(turn) if isinstance(event, Waiting)]
+    if expect.at_once and waited:
+        yield f"expected no wait, an attempt waited {waited[0]:.2f} s (`expect.atOnce`)"
+
+
 def _waits(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
     gaps = [
         after.at - before.at
@@ -201,8 +215,8 @@ def _left(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
 
 
 _CHECKS: tuple[Callable[[PlayedTurn, Expectation], Iterator[str]], ...] = (
-    _error, _last_route, _text, _requests, _waits, _patience, _attempts, _retracted, _tools,
-    _steps, _repaired, _left,
+    _error, _last_route, _text, _requests, _keys, _at_once, _waits, _patience, _attempts,
+    _retracted, _tools, _steps, _repaired, _left,
 )  # fmt: skip
 """One for each key of an expectation, in the order of their complaints."""
 

@@ -13,6 +13,7 @@ from ..event import (
     AttemptFailed,
     AttemptStarted,
     CandidateSkipped,
+    KeyChanged,
     PatienceStarted,
     ProbeStarted,
     RouteDegraded,
@@ -45,10 +46,12 @@ _STYLES = {
     "↳": "cyan",
     "░": "dim red",
     "?": "cyan",
+    "k": "cyan",
     "▫": "blue",
 }
 _LEGEND = "✗ failed  · a second's wait, ─ silence  ↳ swap  ░ degraded  ? probe  ✓ answered"
 _TOOLS = "  ▫ tool"
+_KEYS = "  k next key"
 
 
 @dataclass(slots=True)
@@ -61,6 +64,8 @@ class _Tracks:
     rows: dict[Route, str] = field(default_factory=dict)
     head: str = ""
     degraded_until: dict[Route, float] = field(default_factory=dict)
+    key_until: dict[Route, float] = field(default_factory=dict)
+    """When the first of a route's degraded keys is due back; the route may have healthy keys."""
 
     def __post_init__(self) -> None:
         self.rows = dict.fromkeys(self.routes, "")
@@ -71,6 +76,19 @@ class _Tracks:
             is_degraded = self.degraded_until.get(other, 0.0) > now
             rest = ("░" if is_degraded else " ") * len(marks)
             self.rows[other] = row + (marks if other == route else rest)
+
+    def degrade(self, event: RouteDegraded, now: float) -> None:
+        """Draw the route of *event* as degraded, unless only one of several keys is."""
+        until = now + event.seconds
+        if event.api_key_env is None:
+            self.degraded_until[event.route] = until
+        else:
+            self.key_until[event.route] = min(until, self.key_until.get(event.route, until))
+
+    def leave(self, route: Route) -> None:
+        """Draw *route* as degraded if a step left it because each of its keys is degraded."""
+        if route in self.key_until:
+            self.degraded_until[route] = self.key_until.pop(route)
 
     def columns(self, seconds: float) -> int:
         """Return how many columns *seconds* take."""
@@ -132,8 +150,9 @@ def _head(width: int, drill: Drill, turns: Sequence[PlayedTurn]) -> Iterator[Tex
     yield Text.assemble((drill.name, "bold"), "  ", drill.file.title)
     yield Text()
     yield from _chart(width, turns)
-    has_tools = any(isinstance(event, ToolRunStarted) for turn in turns for _, event in turn.events)
-    yield Text(_LEGEND + (_TOOLS if has_tools else ""), style="dim")
+    kinds = {type(event) for turn in turns for _, event in turn.events}
+    further = (_TOOLS if ToolRunStarted in kinds else "") + (_KEYS if KeyChanged in kinds else "")
+    yield Text(_LEGEND + further, style="dim")
 
 
 def _chart(width: int, turns: Sequence[PlayedTurn]) -> Iterator[Text]:
@@ -206,8 +225,11 @@ def _draw_turn(tracks: _Tracks, turn: PlayedTurn) -> None:
             case PatienceStarted():
                 tracks.mark(route, "·" * max(tracks.columns(event.seconds), 1), at)
             case RouteDegraded():
-                tracks.degraded_until[event.route] = at + event.seconds
+                tracks.degrade(event, at)
+            case KeyChanged():
+                arrow = "k"
             case Swapped():
+                tracks.leave(event.from_route)
                 arrow = "↳"
             case _:
                 pass
@@ -256,6 +278,7 @@ class _Failed:
 
     event: AttemptFailed
     waits: list[float] = field(default_factory=list)
+    next_key: str | None = None
 
 
 def _failures(turn: PlayedTurn) -> Iterator[str]:
@@ -266,6 +289,8 @@ def _failures(turn: PlayedTurn) -> Iterator[str]:
             failed.append(_Failed(event))
         elif isinstance(event, Waiting | PatienceStarted):
             failed[-1].waits.append(event.seconds)
+        elif isinstance(event, KeyChanged):
+            failed[-1].next_key = event.next_key_env
     for run in equal_runs(failed, key=lambda each: (each.event.route, each.event.failure.kind)):
         yield _failure(run)
 
@@ -277,8 +302,10 @@ def _failure(run: Sequence[_Failed]) -> str:
     times = f", {len(run)} times" if len(run) > 1 else ""
     waits = ", ".join(f"{wait:.1f}" for each in run for wait in each.waits)
     waited = f", waiting {waits} s" if waits else ""
+    keys = [each.next_key for each in run if each.next_key is not None]
+    then = f", then with {', '.join(keys)}" if keys else ""
     failure = first.failure
-    return f"{first.route}  {failure.kind}{status}{times}{waited}: {failure.message}"
+    return f"{first.route}  {failure.kind}{status}{times}{waited}{then}: {failure.message}"
 
 
 def listing(drills: Iterable[Drill]) -> Table:

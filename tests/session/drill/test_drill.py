@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -106,12 +107,146 @@ def test_the_waits_for_a_route_to_come_back_are_judged(
         assert complaint in complaints[0]
 
 
+MAPPED = """
+[config.fallbackModelsByModel]
+"primary/claude" = "fallback-1/llama"
+"""
+RULES = """
+[environ]
+SIDESTEP_ROUTING_RULES = '''
+[[rules]]
+task_class = "balanced"
+candidates = [
+  {provider = "primary", model = "claude"},
+  {provider = "fallback-1", model = "llama"},
+]
+'''
+"""
+HINT = """
+[environ]
+SIDESTEP_HINT = "primary:claude,fallback-1:llama"
+"""
+NUMBERED = """
+[environ]
+MODEL_BASE_URL = "${STUB}/primary/v1"
+MODEL_BALANCED = "claude"
+MODEL_FALLBACK_1_BASE_URL = "${STUB}/fallback-1/v1"
+MODEL_FALLBACK_1_API_KEY = "any"
+MODEL_FALLBACK_1_BALANCED = "llama"
+"""
+SECOND_KEY = """
+title = "The second key answers"
+route = "ROUTE"
+strict = true
+[[answers."primary/claude".keys.MODEL_API_KEY]]
+status = STATUS
+[[answers."primary/claude".keys.MODEL_API_KEY_2]]
+text = "The second key."
+[[answers."fallback-1/llama"]]
+text = "The fallback."
+[[turns]]
+prompt = "Hi."
+[turns.expect]
+answered = "primary/claude"
+keys = ["MODEL_API_KEY", "MODEL_API_KEY_2"]
+atOnce = true
+[[turns]]
+prompt = "Go on."
+[turns.expect]
+answered = "primary/claude"
+keys = ["MODEL_API_KEY_2"]
+"""
+
+
+@pytest.mark.parametrize("status", ["401", "402", "429"])
+@pytest.mark.parametrize(
+    ("route", "configured"),
+    [
+        pytest.param("primary/claude", MAPPED, id="a map"),
+        pytest.param("balanced", RULES, id="rules"),
+        pytest.param("primary/claude", HINT, id="a hint"),
+        pytest.param("balanced", NUMBERED, id="numbered variables"),
+    ],
+)
+def test_the_second_key_answers_at_once_in_each_configuration(
+    route: str, configured: str, status: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "second-key.toml"
+    played = SECOND_KEY.replace("ROUTE", route).replace("STATUS", status)
+    path.write_text(f"{played}{configured}")
+    drill = Drill.find(str(path))
+
+    assert judge(drill, rehearsed(drill)) == []
+
+
+@pytest.mark.parametrize(
+    ("expect", "complaint"),
+    [
+        pytest.param(
+            'keys = ["MODEL_API_KEY_2", "MODEL_API_KEY"]',
+            "turn 1: expected the keys MODEL_API_KEY_2, MODEL_API_KEY, received MODEL_API_KEY, "
+            "MODEL_API_KEY_2 (`expect.keys`)",
+            id="the other order",
+        ),
+        pytest.param(
+            "keys = []",
+            "turn 1: expected the keys of no request, received MODEL_API_KEY, MODEL_API_KEY_2 "
+            "(`expect.keys`)",
+            id="no request",
+        ),
+    ],
+)
+def test_other_keys_than_expected_fail_a_drill(expect: str, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / "second-key.toml"
+    played = SECOND_KEY.replace("ROUTE", "primary/claude").replace("STATUS", "402")
+    path.write_text(played.replace('keys = ["MODEL_API_KEY", "MODEL_API_KEY_2"]', expect) + MAPPED)
+    drill = Drill.find(str(path))
+
+    assert judge(drill, rehearsed(drill)) == [complaint]
+
+
+@pytest.mark.parametrize(
+    ("second", "row"),
+    [
+        pytest.param('text = "The second key."', r"✗k✓ *│✓", id="one of two keys is out"),
+        pytest.param("status = 402", r"✗k✗░+│░+", id="each key is out, and a sibling answers"),
+    ],
+)
+def test_the_timeline_draws_a_route_as_degraded_only_if_each_key_is(
+    second: str, row: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "second-key.toml"
+    played = SECOND_KEY.replace("ROUTE", "primary/claude").replace("STATUS", "402")
+    path.write_text(played.replace('text = "The second key."', second) + MAPPED)
+    drill, output = Drill.find(str(path)), io.StringIO()
+
+    draw(Console(file=output, width=100), drill, rehearsed(drill), [])
+
+    shown = output.getvalue()
+    assert re.search(rf"^primary/claude +{row}", shown, re.MULTILINE), shown
+    assert "402, then with MODEL_API_KEY_2: " in shown or ", 2 times, then with" in shown
+    assert "  k next key" in shown
+
+
+def test_a_wait_fails_a_drill_that_must_go_on_at_once() -> None:
+    drill = Drill.find("primary-503")
+    turns = rehearsed(drill)
+    expect = turns[0].expect
+    assert expect is not None
+    turns[0].expect = expect.model_copy(update={"at_once": True})
+
+    (complaint,) = judge(drill, turns)
+
+    assert complaint.startswith("turn 1: expected no wait, an attempt waited 2.")
+    assert complaint.endswith("s (`expect.atOnce`)")
+
+
 def test_the_default_drill_stands_first_in_the_list() -> None:
     assert NAMES[0] == "primary-503"
     assert set(NAMES) >= {
         "primary-503", "both-down", "error-in-stream", "overloaded-first-event", "truncated",
         "stalled", "reset", "refused", "rate-limit-hint", "quota-402", "context-overflow",
-        "auth-401", "cooldown-return", "tool-ran", "ten-steps", "signed-reasoning",
+        "auth-401", "second-key", "cooldown-return", "tool-ran", "ten-steps", "signed-reasoning",
         "both-down-patient",
     }  # fmt: skip
 
