@@ -96,6 +96,40 @@ def test_a_recipe_ends_on_the_sibling_with_one_whole_answer(
     assert asked == ([] if outage == "a refused connection" else [primary]) + [sibling]
 
 
+KEYED = [name for name in RECIPES if "attempt.api_key" in (FOLDER / f"{name}.py").read_text()]
+
+
+def test_nearly_every_recipe_takes_the_key_of_its_attempt() -> None:
+    frameworks = {"with_langchain", "with_openai_agents", "with_pydantic_ai"}
+
+    assert set(KEYED) == set(RECIPES) - frameworks
+
+
+@pytest.mark.filterwarnings("ignore")  # of the packages that a program imports
+@pytest.mark.parametrize("recipe", KEYED)
+def test_a_recipe_goes_on_with_the_second_key(
+    recipe: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = (FOLDER / f"{recipe}.py").read_text(encoding="utf-8")
+    for package in sorted(imported(program)):
+        pytest.importorskip(package, reason=f"{package} is in the extra `frameworks`")
+    primary, sibling = OTHERS.get(recipe, CHAT)
+    keys = {"keys": {"FIRST_KEY": {"status": 402}, "SECOND_KEY": {"text": "Hello from the key."}}}
+    with playing(primary, sibling, keys) as stub:
+        variables = environment(stub, primary, sibling)
+        variables["SIDESTEP_PROVIDERS"] = json.dumps(stub.providers())
+        for name, value in (variables | stub.keys).items():
+            monkeypatch.setenv(name, value)
+        if "litellm" in sys.modules:  # the program sets it, for as long as its process lives
+            monkeypatch.setattr(sys.modules["litellm"], "aclient_session", None)
+        runpy.run_path(str(FOLDER / f"{recipe}.py"), run_name="__main__")
+        sent = [received.api_key_env for received in stub.requests]
+
+    last = capsys.readouterr().out.strip().splitlines()[-1]
+    assert last == f"Hello from the key. Answered by {primary}"
+    assert sent == ["FIRST_KEY", "SECOND_KEY"]
+
+
 def test_a_coordinator_reads_what_happened_to_its_agents(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
