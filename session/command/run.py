@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from ..error import StepFailed, StoreError
 from ..event import Event, Listener
 from ..plan.retry import RetryPolicy
 from ..step.middleware import Sidestep
+from ..telemetry.export import exporting
 from ..turn.compaction import Summary
 from ..turn.session import Session
 from . import signals
@@ -85,6 +88,12 @@ from .terminal import log_to_stderr, printable
     metavar="FILE",
     help="Append what happens to this file, for `check --journal`.",
 )
+@click.option(
+    "--status",
+    "shows_status",
+    is_flag=True,
+    help="Print the state of every route to stderr at the end, as SIGUSR1 does at once.",
+)
 @click.option("--no-stream", is_flag=True, help="Print the answer only once it is complete.")
 @as_json
 def run(**options: Any) -> int:
@@ -122,13 +131,29 @@ def take_turn(settings: RunSettings, environ: Mapping[str, str]) -> int:
     policy = RetryPolicy(patience=settings.patience)
     middleware = Sidestep.from_env(environ, policy=policy, journal=settings.journal)
     _check_model(settings.model, middleware)
+    show_status = partial(_show_status, middleware, printer, is_json=settings.is_json)
     try:
-        signals.run(lambda: _take_turn(settings, environ, middleware, printer))
+        with exporting(middleware, environ, partial(click.echo, err=True)):
+            signals.run(
+                lambda: _take_turn(settings, environ, middleware, printer), on_usr1=show_status
+            )
     except (ProviderError, StepFailed, StoreError, TimeoutError) as error:
         if not settings.is_json:
             click.echo(f"Error: {printable(redact_shapes(_with_notes(error)))}", err=True)
         return ExitCode.FAILED
+    finally:
+        if settings.shows_status:
+            show_status()
     return ExitCode.DONE
+
+
+def _show_status(middleware: Sidestep, printer: Listener, *, is_json: bool) -> None:
+    """Print the state of every route to stderr, in one line."""
+    if isinstance(printer, Printer):
+        printer.end_line()
+    status = middleware.status()
+    text = json.dumps(status.to_json()) if is_json else f"status: {status}"
+    click.echo(printable(redact_shapes(text)), err=True)
 
 
 def _printer(settings: RunSettings) -> Listener:

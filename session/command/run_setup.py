@@ -41,6 +41,7 @@ class RunSettings:
         session: The file that keeps the conversation; None: it is not kept.
         resume: True: continue the conversation in *session*, which must exist.
         journal: The file that events are appended to.
+        shows_status: True: print the state of every route at the end.
     """
 
     prompt: str
@@ -56,6 +57,7 @@ class RunSettings:
     session: Path | None = None
     resume: bool = False
     journal: Path | None = None
+    shows_status: bool = False
     no_stream: bool = False
     is_json: bool = False
 

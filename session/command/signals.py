@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def run(main: Callable[[], Awaitable[T]]) -> T:
+def run(main: Callable[[], Awaitable[T]], *, on_usr1: Callable[[], None] | None = None) -> T:
     """Run *main* in an event loop, and return what it returns.
 
     asyncio by itself can miss a Ctrl-C that comes just as the loop goes to sleep, because Python
     runs a signal's handler only when the loop wakes, and nothing wakes it. A signal receiver of the
     loop wakes it.
+
+    Args:
+        on_usr1: Called at each SIGUSR1; None: that signal ends the process.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed; *main* was cancelled, and has cleaned up. A second
@@ -36,6 +39,8 @@ def run(main: Callable[[], Awaitable[T]]) -> T:
     async def watched() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_cancel_on_signal, tasks.cancel_scope, caught)
+            if on_usr1 is not None:
+                tasks.start_soon(_call_on_usr1, on_usr1)
             try:
                 returned.append(await main())
             except Exception as error:  # noqa: BLE001 - raised below, outside the group
@@ -61,3 +66,9 @@ async def _cancel_on_signal(scope: anyio.CancelScope, caught: list[signal.Signal
             caught.append(number)
             break
     scope.cancel()
+
+
+async def _call_on_usr1(call: Callable[[], None]) -> None:
+    with anyio.open_signal_receiver(signal.SIGUSR1) as signals:
+        async for _ in signals:
+            call()
