@@ -7,7 +7,8 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,33 +164,29 @@ async def _run(command: Sequence[str], setup: ClientSetup, environ: Mapping[str,
         shown = value if setup.token is None else value.replace(setup.token, "TOKEN")
         click.echo(f"export {name}={shlex.quote(shown)}", err=True)
     click.echo(shlex.join(full), err=True)
-    try:
-        process = await anyio.open_process(
-            full, stdin=None, stdout=None, stderr=None, env={**environ, **variables}
-        )
-    except OSError as error:
-        raise ConfigError(f"{command[0]!r} cannot be started: {error.strerror}") from None
-    async with process:
-        code = await _ended(process)
+    with _signals() as received:
+        try:
+            process = await anyio.open_process(
+                full, stdin=None, stdout=None, stderr=None, env={**environ, **variables}
+            )
+        except OSError as error:
+            why = f"{command[0]!r} cannot be started: {error.strerror}"
+            raise ConfigError(why) from None
+        async with process, anyio.create_task_group() as tasks:
+            tasks.start_soon(_pass_on, received, process)
+            code = await process.wait()
+            tasks.cancel_scope.cancel()
     return code if code >= 0 else 128 - code
 
 
-async def _ended(process: Process) -> int:
-    """Wait for the end of *process*, and pass signals on.
-
-    Ctrl-C reaches it from the terminal, so that it decides itself whether to end.
-    """
-    if sys.platform == "win32":
-        return await process.wait()
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_pass_on_signals, process)
-        code = await process.wait()
-        tasks.cancel_scope.cancel()
-    return code
+def _signals() -> AbstractContextManager[AsyncIterator[signal.Signals] | None]:
+    """Receive signals in place of Python; None: not on Windows."""
+    return nullcontext() if sys.platform == "win32" else anyio.open_signal_receiver(*_RECEIVED)
 
 
-async def _pass_on_signals(process: Process) -> None:
-    with anyio.open_signal_receiver(*_RECEIVED) as received:
+async def _pass_on(received: AsyncIterator[signal.Signals] | None, process: Process) -> None:
+    """Pass signals on to *process*, which Ctrl-C reaches from the terminal by itself."""
+    if received is not None:
         async for number in received:
             if number != signal.SIGINT:
                 process.send_signal(number)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from ...provider.delta import ReasoningDelta
@@ -14,6 +14,7 @@ from ...provider.wire.read_request import ReadRequest, RequestError
 from ...provider.wire.registry import reader_of, writer_of
 from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
+from .history import depends_on_history, history_of
 from .memory import AnswerMemory, shown_to
 from .refused import failure_to_send
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ...provider.wire.protocol import Writer
     from ..step.attempt import Attempt
     from ..step.middleware import Sidestep
+    from ..step.move_policy import MoveHistory
     from ..step.step import Step
     from .access import Caller
     from .asked import Asked
@@ -97,6 +99,7 @@ class ServedStep:
                 needs=self._needs(),
                 serves=self._serves,
                 repair=self._repair,
+                history=self._history(),
             )
             async for attempt in step:
                 async with attempt:
@@ -134,6 +137,13 @@ class ServedStep:
             return None
         conversation = self._conversation()
         return None if conversation is None else Needs.of(conversation)
+
+    def _history(self) -> MoveHistory | None:
+        """Return what happened before, if the configuration depends on it."""
+        if not depends_on_history(self._middleware.plan):
+            return None
+        conversation = self._conversation()
+        return None if conversation is None else history_of(conversation)
 
     def _serves(self, route: Route) -> bool | str:
         if route == self._asked.requested and self._own is not None:
@@ -181,7 +191,10 @@ class ServedStep:
 
     async def _send_own(self, attempt: Attempt, own: OwnRequest) -> None:
         """Send the client's own bytes, and hold back or pass on the raw answer."""
-        body = bytearray()
+        body, variable = bytearray(), attempt.api_key_env
+        if own.secret.key is not None and variable in own.provider.key_variables:
+            secret = self._client.secret(own.provider, api_key_env=variable)
+            own = replace(own, secret=secret)
         self._refused = reply = OwnReply(self._client.http(), own)
         async with reply:
             headers = self._named(reply.headers, attempt.route)

@@ -106,20 +106,26 @@ async def in_front_of(
     *,
     siblings: Mapping[str, str | list[str]] | None = None,
     keys: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
     settings: Mapping[str, object] = {},
     **options: Any,
 ) -> AsyncIterator[tuple[Serve, httpx.AsyncClient, Sidestep, VirtualClock]]:
     """Serve the providers *known*, and no other."""
-    environ = {key_variable(name): key for name, key in (keys or {}).items()}
+    variables = environ or {key_variable(name): key for name, key in (keys or {}).items()}
     config = FallbackConfig.model_validate(
-        {"fallbackModelsByModel": siblings or {}, "maxUpstreamRetryAttempts": 0, **settings}
+        {
+            "fallbackModelsByModel": siblings or {},
+            "maxUpstreamRetryAttempts": 0,
+            "providers": {name: each for name, each in known.items() if environ},
+            **settings,
+        }
     )
     clock = VirtualClock()
     middleware = Sidestep(config, clock=clock)
     found = catalog(provider_settings(json.loads(json.dumps(known)), where="the test"))
     providers = {name: each for name, each in found.items() if name in known}
     async with (
-        Client(providers=providers, environ=environ) as client,
+        Client(providers=providers, environ=variables) as client,
         Serve(middleware, client, **options) as serve,
         httpx.AsyncClient(base_url=serve.url, timeout=60, trust_env=False) as http,
     ):
