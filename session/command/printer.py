@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...provider.delta import ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
+from ...provider.failure import Scope
 from ...provider.secret import redact_shapes
 from ..event import (
     AttemptCost,
@@ -66,7 +67,9 @@ def _notice(event: Event) -> str | None:
             return f"retrying {event.route} in {event.seconds:.1f} s ({event.failure})"
         case RouteDegraded():
             until = time.strftime("%H:%M:%S", time.localtime(time.time() + event.seconds))
-            return f"{event.route} degraded until {until} ({event.seconds:.0f} s)"
+            is_key = event.api_key_env is not None and event.scope is not Scope.ROUTE
+            what = f"the key {event.api_key_env} of {event.route}" if is_key else event.route
+            return f"{what} degraded until {until} ({event.seconds:.0f} s)"
         case Swapped():
             count = f"swap {event.swaps} of {event.max_swaps}"
             return f"switched to {event.route}, {count} ({event.failure}){_cold(event)}"
