@@ -18,6 +18,7 @@ _TITLES = {
     "answered": "who answered",
     "started_elsewhere": "started elsewhere",
     "moved": "why steps moved",
+    "keys": "why steps took another key",
     "failures": "failed attempts",
     "retries": "retries, and the seconds waited",
     "patience": "waits for a route to come back, and the seconds until then",

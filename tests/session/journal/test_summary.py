@@ -90,6 +90,14 @@ ROWS = [
         id="why steps moved",
     ),
     pytest.param(
+        "keys",
+        [entry("KeyChanged", route="a/x", api_key_env=one, next_key_env=other, failure=failure)
+         for one, other, failure in (("K1", "K2", BUSY), ("K2", "K3", RESET), ("K1", "K2", BUSY))],
+        [{"route": "a/x", "from": "K1", "to": "K2", **BUSY, "count": 2},
+         {"route": "a/x", "from": "K2", "to": "K3", **RESET, "count": 1}],
+        id="why steps took another key",
+    ),
+    pytest.param(
         "failures",
         [entry("AttemptFailed", route="a/x", failure=BUSY, seconds=s) for s in (1.25, 2.5)],
         [{"route": "a/x", **BUSY, "count": 2, "seconds": 3.75}], id="failures",

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -96,6 +97,7 @@ def engine(
     keys: Sequence[str] = (ONE, TWO),
     siblings: Sequence[Route] | None = (B,),
     unset: Sequence[str] = (),
+    journal: Path | None = None,
     **settings: Any,
 ) -> Sidestep:
     """Return an engine whose provider ``house`` has *keys*; without *siblings*, without a map."""
@@ -107,7 +109,7 @@ def engine(
         config = {"fallbackModelsByModel": {A: list(siblings)}, "maxUpstreamRetryAttempts": 2}
         environ["SIDESTEP_FALLBACK_CONFIG"] = json.dumps(config | settings)
     policy = RetryPolicy(jitter=0.0, retries=2)
-    return Sidestep.from_env(environ, clock=clock, policy=policy)
+    return Sidestep.from_env(environ, clock=clock, policy=policy, journal=journal)
 
 
 @pytest.fixture
@@ -338,9 +340,9 @@ async def test_the_error_of_a_step_names_the_key_of_each_attempt(clock: VirtualC
 
 @each_form
 async def test_an_attempt_hands_out_its_key_while_it_runs_and_nowhere_else(
-    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    """Planted values: none is in an event, a line of the log, an error, a repr or a pickle."""
+    """Planted values: none is in an event, a log line, a journal, an error, a repr or a pickle."""
     caplog.set_level("DEBUG")
     events: list[Event] = []
     agent = Agent({A1: [SPENT], A2: [limited()], OUT: [no(FailureKind.AUTH, 401)]})
@@ -350,7 +352,9 @@ async def test_an_attempt_hands_out_its_key_while_it_runs_and_nowhere_else(
         seen.append((attempt.api_key, repr(attempt)))
         return await agent.call(attempt)
 
-    step = engine(clock, fallbackOnErrors=[401, 402, 429]).step(A, on_event=events.append)
+    journal = tmp_path / "journal"
+    middleware = engine(clock, journal=journal, fallbackOnErrors=[401, 402, 429])
+    step = middleware.step(A, on_event=events.append)
     with pytest.raises(StepFailed) as caught:
         await run(step, call)
 
@@ -358,6 +362,11 @@ async def test_an_attempt_hands_out_its_key_while_it_runs_and_nowhere_else(
     assert [attempt.api_key for attempt in step.attempts] == [None] * 5
     told = f"{events!r} {[to_json(e) for e in events]} {seen[0][1]} {step!r} {caught.value!r}"
     told += f"{caplog.text} {caught.value} {pickle.dumps(caught.value)!r} {caught.value.attempts!r}"
+    written = journal.read_text()
+    assert (
+        '"event":"KeyChanged","route":"house/a","api_key_env":"K1","next_key_env":"K2"' in written
+    )
+    told += f"{written} {middleware.status()!r} {middleware.degraded.snapshot()!r}"
     assert "K2" in told
     assert [value for value in VALUES.values() if value in told] == []
 
