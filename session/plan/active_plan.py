@@ -13,6 +13,7 @@ from ...provider.catalog.provider import Provider
 from ...provider.error import ConfigError
 from ...provider.log import logger
 from ...provider.route import Route
+from ...provider.secret import redact_keys
 from .chain_entry import entry_at
 from .config import FallbackConfig
 from .keyed_route import KeyedRoute, KeyRing
@@ -86,6 +87,11 @@ class ActivePlan:
                     self._variables[each.name] = next(iter(each.key_variables), None)
             self._variables.setdefault(name, None)
         return self._variables[name]
+
+    def redact(self, route: Route, text: str) -> str:
+        """Return *text* without the keys of the provider of *route*, which an SDK may quote."""
+        names = (key.api_key_env or self.variable_of(key) for key in self.keys_of(route))
+        return redact_keys(text, [self.environ.get(name, "") for name in names if name])
 
     @property
     def cooldowns(self) -> FallbackConfig:

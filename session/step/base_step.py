@@ -315,4 +315,5 @@ class BaseStep:
         self.end_retrying()
         if self.attempts:
             self.end_probe(self.attempts[-1], "none")
-        self.reporter.step_ended(self, None if error is None else describe(error))
+        why = None if error is None else self.active.redact(self.route, describe(error))
+        self.reporter.step_ended(self, why)

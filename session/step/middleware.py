@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Self
 
@@ -329,6 +330,7 @@ class Sidestep(Observable):
         if isinstance(named, FailureKind):
             failure.kind = named
         failure.route = route
+        failure.redact(partial(self._active.redact, route))
         return failure
 
     def _named_by_agent(self, exc: Exception) -> Failure | FailureKind | None:
