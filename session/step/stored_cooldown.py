@@ -36,13 +36,13 @@ def cooldowns_at(degraded: CoolingMap, now: float) -> tuple[Cooldown, ...]:
     past = sorted(degraded.cooldowns().items(), key=lambda item: item[1].seconds)
     return tuple(
         Cooldown(
-            name=entry if isinstance(entry, str) else entry[0],
+            name=name,
             until=now + each.seconds,
             cooldowns=each.cooldowns,
             kind=None if each.kind is None else str(each.kind),
-            api_key_env=None if isinstance(entry, str) else entry[1],
+            api_key_env=variable,
         )
-        for entry, each in past[-_MOST:]
+        for (name, variable), each in ((_named(entry), each) for entry, each in past[-_MOST:])
     )
 
 
@@ -68,21 +68,21 @@ def restore_cooldowns(
         return
     longest = float(active.config.max_cooldown_seconds)
     known = {
-        entry
+        _named(entry): entry
         for route in (requested, *planned_routes(active))
         for key in active.keys_of(route)
         for entry in key.entries
     }
     asked = {(each, None) if isinstance(each, Route) else each for each in tally.snapshot()}
     for each in stored:
-        entry, past = _entry_of(each), _past(each, now, longest)
-        if entry in known and past is not None and not _was_asked(entry, asked):
+        entry, past = known.get((each.name, each.api_key_env)), _past(each, now, longest)
+        if entry is not None and past is not None and not _was_asked(entry, asked):
             degraded.restore(entry, past)
 
 
-def _entry_of(stored: Cooldown) -> Entry:
-    is_route = stored.api_key_env is None and "/" in stored.name
-    return Route(stored.name) if is_route else (stored.name, stored.api_key_env)
+def _named(entry: Entry) -> tuple[str, str | None]:
+    """Return the name of *entry*, and the variable of its key."""
+    return (entry, None) if isinstance(entry, str) else entry
 
 
 def _past(stored: Cooldown, now: float, longest: float) -> PastCooldown | None:

@@ -185,14 +185,16 @@ class Transcript:
             answers = filter(is_answer, self.messages[self._turn_from :])
             self._answered_in_turn.update(message.requested for message in answers)
             self._keys, self.messages = keys, list(messages)
+            for last in self.messages[-1:]:
+                last.cooldowns = cooldowns
             self._turn_from = len(messages)
             self._unstored.clear()
             self.replacements += 1
             self._holds_calls = any(message.has_calls for message in messages)
 
-        if messages:
-            messages[-1].cooldowns = self._cooldowns()
-        await self._write(lambda: self.store.replace(messages), take)
+        cooldowns = self._cooldowns()
+        stored = [*messages[:-1], *(replace(last, cooldowns=cooldowns) for last in messages[-1:])]
+        await self._write(lambda: self.store.replace(stored), take)
 
     async def _write(self, write: Callable[[], Awaitable[T]], take: Callable[[T], None]) -> None:
         """Write to the store; then change the messages here, with *take* and what *write* returned.

@@ -16,7 +16,16 @@ import anyio.to_thread
 import pytest
 
 from sidestep import Route, SqliteStore, StoreError
-from sidestep.provider.conversation import AttemptRecord, Message, Reasoning, Text, ToolCall, Usage
+from sidestep.provider.conversation import (
+    AttemptRecord,
+    Cooldown,
+    Message,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+    Usage,
+)
 from sidestep.session.store.sqlite_file import SessionFile
 
 from .session_file import execute, read, said, written
@@ -108,19 +117,22 @@ async def test_a_path_stays_the_same_when_the_process_moves(
 async def test_another_tool_can_read_the_tables(path: Path) -> None:
     attempt = AttemptRecord(route=A, number=1, seconds=0.5)
     thought = Reasoning("é", signature="EqQB")
-    message = Message("assistant", [thought, Text("hi")], A, A, Usage(3, 4), (attempt,))
+    cooldown = Cooldown(name=A, until=1796054471.5, cooldowns=2, kind="overloaded")
+    parts: list[Part] = [thought, Text("hi")]
+    message = Message("assistant", parts, A, A, Usage(3, 4), (attempt,), (cooldown,))
     (key,) = await written(path, [message])
 
     assert execute(path, "SELECT * FROM message") == [
         (key, 0, "assistant", A, A, '{"input":3,"output":4}',
-         '[{"route":"anthropic/claude","number":1,"seconds":0.5,"waited":0.0}]')
+         '[{"route":"anthropic/claude","number":1,"seconds":0.5,"waited":0.0}]',
+         '[{"name":"anthropic/claude","until":1796054471.5,"cooldowns":2,"kind":"overloaded"}]')
     ]  # fmt: skip
     assert execute(path, "SELECT * FROM part ORDER BY position") == [
         (key, 0, "reasoning", '{"text":"é","signature":"EqQB"}'),
         (key, 1, "text", '{"text":"hi"}'),
     ]
     assert execute(path, "PRAGMA application_id") == [(0x73696465,)]
-    assert execute(path, "PRAGMA user_version") == [(1,)]
+    assert execute(path, "PRAGMA user_version") == [(2,)]
 
 
 async def test_every_method_writes_through_to_the_disk(

@@ -10,12 +10,13 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from math import inf
 from pathlib import Path
 
 import pytest
 
 from sidestep import SqliteStore, StoreError
-from sidestep.provider.conversation import Message, Text, ToolCall
+from sidestep.provider.conversation import Cooldown, Message, Text, ToolCall
 from sidestep.session.store import sqlite_schema
 
 from ...other_words import NAME_TOO_LONG, NO_PERMISSION, NOT_A_DIRECTORY, READ_ONLY
@@ -84,7 +85,7 @@ REFUSED = [
     ),
     pytest.param(database("PRAGMA application_id = 7"), "of another program", id="another id"),
     pytest.param(database("PRAGMA user_version = 1"), "of another program", id="a version"),
-    pytest.param(database(OURS, "PRAGMA user_version = 2"), "has version 2, .* up to 1", id="new"),
+    pytest.param(database(OURS, "PRAGMA user_version = 3"), "has version 3, .* up to 2", id="new"),
     pytest.param(database(OURS, "PRAGMA user_version = -1"), "has version -1", id="below 0"),
     pytest.param(
         database("PRAGMA journal_mode = WAL", OURS, "PRAGMA user_version = 1"),
@@ -270,7 +271,51 @@ async def test_an_older_file_is_brought_up_to_date(
 
     assert await read(path) == [said("1")]
     assert execute(path, "SELECT note FROM message") == [("none",)]
+    assert execute(path, "PRAGMA user_version") == [(3,)]
+
+
+async def test_a_file_from_before_cooldowns_were_stored_is_brought_up_to_date(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = Message("user", [Text("2")], cooldowns=(Cooldown(name="a/x", until=1.5),))
+    await written(path, [said("1")])
+    execute(path, "ALTER TABLE message DROP COLUMN cooldowns", "PRAGMA user_version = 1")
+
+    async with SqliteStore(path) as store:
+        assert [*(await store.load()).values()] == [said("1")]
+        await store.append(later)
+
+    assert await read(path) == [said("1"), later]
     assert execute(path, "PRAGMA user_version") == [(2,)]
+
+
+COOLDOWNS = [
+    pytest.param('[{"name":"a/x","until":5}]', (Cooldown(name="a/x", until=5.0),), id="whole"),
+    pytest.param('[{"name":"a/x","until":1e999}]', (Cooldown(name="a/x", until=inf),), id="absurd"),
+    pytest.param("[]", (), id="none"),
+    pytest.param('[{"name":"a/x"}]', "until", id="no end"),
+    pytest.param('[{"name":"a/x","until":"soon"}]', "until", id="a text for the end"),
+    pytest.param('[{"name":7,"until":1.5}]', "name", id="a number for the name"),
+    pytest.param('[{"name":"a/x","until":1.5,"cooldowns":1.5}]', "cooldowns", id="half a cooldown"),
+    pytest.param('[{"name":"a/x","until":1.5,"colour":"red"}]', "colour", id="an unknown field"),
+    pytest.param('{"a/x":1.5}', "cooldowns", id="an object"),
+    pytest.param("[", "it is not JSON", id="no JSON"),
+]
+
+
+@pytest.mark.parametrize(("column", "found"), COOLDOWNS)
+async def test_what_another_tool_wrote_of_cooldowns_is_read_or_refused(
+    path: Path, column: str, found: tuple[Cooldown, ...] | str
+) -> None:
+    await written(path, [said("1")])
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE message SET cooldowns = ?", (column,))
+
+    if isinstance(found, str):
+        with pytest.raises(StoreError, match=f"message 1 in session file .*{found}"):
+            await read(path)
+    else:
+        assert await read(path) == [Message("user", [Text("1")], cooldowns=found)]
 
 
 async def test_a_migration_that_fails_changes_nothing(
@@ -278,10 +323,10 @@ async def test_a_migration_that_fails_changes_nothing(
 ) -> None:
     await written(path, [said("1")])
     with monkeypatch.context() as patch:
-        broken = (*NOTED[1], "DELETE FROM elsewhere")
-        patch.setattr(sqlite_schema, "MIGRATIONS", (NOTED[0], broken))
+        broken = (*NOTED[-1], "DELETE FROM elsewhere")
+        patch.setattr(sqlite_schema, "MIGRATIONS", (*NOTED[:-1], broken))
         with pytest.raises(StoreError, match="no such table"):
             await read(path)
 
-    assert execute(path, "PRAGMA user_version") == [(1,)]
+    assert execute(path, "PRAGMA user_version") == [(2,)]
     assert await read(path) == [said("1")]

@@ -186,8 +186,8 @@ async def test_the_disk_may_be_full(small_disk: Path, *, eager: bool, whole: boo
             await check(worker, store)
         finally:
             await store.aclose()
-        lines = [json.loads(line) for line in path.read_text().splitlines()]
-        assert lines[-1]["event"] == "TurnEnded"
+        last = path.read_text().splitlines()[-1]  # of the lines before, one may be half there
+        assert json.loads(last)["event"] == "TurnEnded"
         empty(small_disk)
 
 
