@@ -64,7 +64,10 @@ class Scope(Span):
         self.is_over = True
         if context.get_current().get(_KEY) is self:
             context.attach(self.outer)
-        end_span(self.span, attributes, failed=failed, at=at)
+        if attributes or failed is not None:
+            end_span(self.span, attributes, failed=failed, at=at)
+        else:
+            self.span.end(at)  # nearly every attempt
 
     @property
     def _standing_for(self) -> Span:

@@ -18,6 +18,7 @@ from tests.bench.measure import Row, describe, table
 NAMES = (
     "engine", "healthy", "keys", "swap", "decode", "bound", "encode", "call", "many", "watch",
     "session", "imports",
+    "telemetry",
 )  # fmt: skip
 
 

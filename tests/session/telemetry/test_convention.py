@@ -106,7 +106,6 @@ def test_only_spans_of_attempts_have_no_name_in_the_conventions(seen: Seen) -> N
     assert all(span.name.startswith("attempt ") for span in others)
     assert {key for span in others for key in attributes_of(span)} <= {
         "error.type",
-        "sidestep.route",
         "sidestep.status",
     }
 
