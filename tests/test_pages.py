@@ -198,17 +198,22 @@ def test_the_drill_on_a_page_goes_as_its_file_expects(tmp_path: Path) -> None:
     assert judge(drill, asyncio.run(play(drill))) == []
 
 
-def test_the_scenario_on_a_page_can_be_played() -> None:
-    scenario = Scenario.parse(json.loads(only_block("provider/stub", "json")))
+def test_the_scenarios_on_a_page_can_be_played() -> None:
+    texts = blocks_of("provider/stub", "json")
+    whole, of_keys = [Scenario.parse(json.loads(text)) for text in texts]
 
-    assert [len(answers) for answers in scenario.answers.values()] == [9, 1, 1]
+    assert [len(answers) for answers in whole.answers.values()] == [9, 1, 1]
+    assert [len(answers) for answers in of_keys.keyed.values()] == [2]
+
+
+def blocks_of(folder: str, language: str) -> list[str]:
+    where = ROOT / folder, language
+    return [each.text for each in BLOCKS if (each.page.parent, each.language) == where]
 
 
 def only_block(folder: str, language: str) -> str:
-    (block,) = [
-        each for each in BLOCKS if (each.page.parent, each.language) == (ROOT / folder, language)
-    ]
-    return block.text
+    (text,) = blocks_of(folder, language)
+    return text
 
 
 def page_of(folder: str) -> str:

@@ -78,6 +78,7 @@ EVENTS = [
     sidestep.RouteDegraded(1, A, 60.0, failure()),
     sidestep.CandidateSkipped(1, B, "degraded"),
     sidestep.Swapped(1, A, B, failure(), 1, 2),
+    sidestep.KeyChanged(1, A, "KEY", "KEY_2", failure()),
     sidestep.ProbeStarted(1, 1, A),
     sidestep.ProbeEnded(1, 1, A, "healthy"),
     sidestep.StepEnded(1, A, B, 2, 1, None),

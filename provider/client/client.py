@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
+import httpx
+
 from ..catalog.catalog import catalog, providers_from_env
 from ..catalog.provider import Provider
 from ..conversation import Conversation
@@ -21,8 +23,6 @@ from .reply import Reply
 from .shared_http import HttpClient, SharedHttp
 
 if TYPE_CHECKING:
-    import httpx
-
     from ..secret import Secret
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ..error import SidestepError
@@ -261,6 +262,7 @@ def kind_of(value: object) -> str:
     return _KINDS.get(type(value), f"a {type(value).__name__}")
 
 
+@lru_cache(maxsize=256)
 def snake_case(name: str) -> str:
     """Return *name*, which is in camelCase, in snake_case."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)

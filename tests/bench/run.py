@@ -17,8 +17,7 @@ from tests.bench.measure import Row, describe, table
 
 NAMES = (
     "engine", "healthy", "keys", "swap", "decode", "bound", "encode", "call", "many", "watch",
-    "session", "imports",
-    "telemetry",
+    "served", "session", "imports", "telemetry",
 )  # fmt: skip
 
 

@@ -55,8 +55,12 @@ class Served:
         path = request.url.raw_path.decode()
         made = reader_of(self.wire).read(request.content, path=path)
         self.requests.append(made)
-        options = {"wants_usage": made.wants_usage, "is_array": made.is_array}
-        writer = writer_of(self.wire)(model=made.model, created=1_764_400_000, **options)
+        writer = writer_of(self.wire)(
+            model=made.model,
+            created=1_764_400_000,
+            wants_usage=made.wants_usage,
+            is_array=made.is_array,
+        )
         if not made.is_streamed:
             return self._response(writer.whole(self.answer), "application/json")
         written = [writer.ping(), writer.start(), writer.ping(), writer.end(self.answer)]

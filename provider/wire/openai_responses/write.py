@@ -61,20 +61,21 @@ class ResponsesWriter:
     def feed(self, deltas: Sequence[Delta]) -> bytes:
         """Return the events for *deltas*; a call is written when its arguments are whole."""
         pieces: list[bytes] = []
+        item = self._open
         for delta in deltas:
             if isinstance(delta, TextDelta | ReasoningDelta):
-                kind = type(delta)
-                item = self._open
-                if item is None or item.delta_type is not kind:
+                if item is None or item.delta_type is not type(delta):
                     pieces += self._close()
-                    item = self._open = WrittenItem(kind, len(self._items))
+                    item = self._begin(type(delta))
                     pieces += self._events(item.begin())
                 item.pieces.append(delta.text)
-                text, self._number = write_json(delta.text), self._number + 1
-                pieces += (item.head, text, b',"sequence_number":%d}\n\n' % (self._number - 1))
+                text = write_json(delta.text)
+                pieces.append(b'%s%d,"delta":%s}\n\n' % (item.head, self._number, text))
+                self._number += 1
             elif isinstance(delta, ToolCallEnded):
-                item_ = call_item(delta.id, delta.name, delta.input)
-                pieces += (*self._close(), *self._whole_item(item_))
+                call = call_item(delta.id, delta.name, delta.input)
+                pieces += (*self._close(), *self._whole_item(call))
+                item = None
         return b"".join(pieces)
 
     def end(self, answer: Answer) -> bytes:
@@ -126,6 +127,11 @@ class ResponsesWriter:
     def _events(self, events: Iterator[tuple[str, Json]]) -> Iterator[bytes]:
         for kind, fields in events:
             yield self._event(kind, **fields)
+
+    def _begin(self, kind: type[TextDelta] | type[ReasoningDelta]) -> WrittenItem:
+        """Open an item for deltas of *kind*, and return it."""
+        self._open = WrittenItem(kind, len(self._items))
+        return self._open
 
     def _close(self) -> Iterator[bytes]:
         """Yield the end of the open item."""

@@ -28,7 +28,7 @@ class WrittenItem:
     """A message or reasoning that is written delta by delta.
 
     Attributes:
-        head: The bytes of an event with a delta, up to its text.
+        head: The bytes of an event with a delta, up to its number.
         pieces: The text so far.
     """
 
@@ -41,12 +41,9 @@ class WrittenItem:
         self._item = _message("") if delta_type is TextDelta else _thought("")
         kind = _DELTAS[self._item["type"]]
         at = {"type": kind, "item_id": self._item["id"], "output_index": index, **_at(self._item)}
-        logprobs = b',"logprobs":[]' if delta_type is TextDelta else b""
-        self.head = b'event: %s\ndata: %s%s,"delta":' % (
-            kind.encode(),
-            write_json(at)[:-1],
-            logprobs,
-        )
+        if delta_type is TextDelta:
+            at["logprobs"] = []
+        self.head = b'event: %s\ndata: %s,"sequence_number":' % (kind.encode(), write_json(at)[:-1])
 
     def begin(self) -> Iterator[Event]:
         """Yield the announcement of the item."""
