@@ -6,7 +6,6 @@ In a section that begins with `sidestep stub`, the other commands run while that
 from __future__ import annotations
 
 import ast
-import asyncio
 import json
 import re
 import shutil
@@ -57,6 +56,7 @@ from .pages import (
     serving,
     without_installing,
 )
+from .virtual import run_virtually
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 PROGRAMS = [block for block in BLOCKS if block.language == "python"]
@@ -195,24 +195,24 @@ def test_the_drill_on_a_page_goes_as_its_file_expects(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(only_block("session/drill", "toml"))
     drill = Drill.find(str(tmp_path / "mine.toml"))
 
-    assert judge(drill, asyncio.run(play(drill))) == []
+    assert judge(drill, run_virtually(lambda: play(drill))) == []
 
 
 def test_the_scenarios_on_a_page_can_be_played() -> None:
-    texts = blocks_of("provider/stub", "json")
+    texts = texts_of("provider/stub", "json")
     whole, of_keys = [Scenario.parse(json.loads(text)) for text in texts]
 
     assert [len(answers) for answers in whole.answers.values()] == [9, 1, 1]
     assert [len(answers) for answers in of_keys.keyed.values()] == [2]
 
 
-def blocks_of(folder: str, language: str) -> list[str]:
+def texts_of(folder: str, language: str) -> list[str]:
     where = ROOT / folder, language
     return [each.text for each in BLOCKS if (each.page.parent, each.language) == where]
 
 
 def only_block(folder: str, language: str) -> str:
-    (text,) = blocks_of(folder, language)
+    (text,) = texts_of(folder, language)
     return text
 
 

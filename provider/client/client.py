@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import httpx
 
@@ -17,13 +17,11 @@ from ..cure import Cure
 from ..error import ConfigError
 from ..native_cancel import run_in_child_task
 from ..route import Route
+from ..secret import Secret
 from .credential import has_key, missing_key, secret_of
 from .rendering import RenderedRequest, render
 from .reply import Reply
 from .shared_http import HttpClient, SharedHttp
-
-if TYPE_CHECKING:
-    from ..secret import Secret
 
 
 class Client:
