@@ -473,9 +473,11 @@ def test_one_attempt_probes_its_route_and_its_key_at_once_and_gives_both_back(
         health.degrade(entry, cooldown=60)
     clock.now += 60
     probe = health.probe(KEY_1)
-    why = health.why_unavailable(KEY_1)
+    elsewhere = SEVERAL.of(B)[0]
+    reasons = [health.why_unavailable(key) for key in (KEY_1, KEY_2, elsewhere)]
     assert probe is not None
     health.release(KEY_1, probe)
 
-    assert why == "probed"
+    assert reasons == ["probed"] * 3
+    assert health.is_available(elsewhere)
     assert health.is_available(KEY_1)

@@ -228,6 +228,16 @@ MOVES = [
         slept=[2.0, 4.0, 4.0, 8.0], ends=None, left={A1: 60.0}, settings=ALONE,
     ),
     Case(
+        id="a key that is back first is waited for beside a healthy sibling too",
+        replies={A1: [limited(9.0), "hello"], A2: [limited(30.0)]}, asked=[A1, A2, A1],
+        slept=[9.0], left={A2: 21.0},
+    ),
+    Case(
+        id="a refused key is not waited for, however soon its cooldown ends",
+        replies={A1: [REFUSED], A2: [limited(30.0), "hello"]}, asked=[A1, A2, A2],
+        slept=[30.0], settings={"cooldownSeconds": 5},
+    ),
+    Case(
         id="without a map only keys rotate",
         replies={A1: [SPENT], A2: HI}, asked=[A1, A2], left={A1: 60.0, S1: 60.0}, settings=ALONE,
     ),
@@ -483,6 +493,71 @@ async def test_an_answer_with_one_key_forgives_no_other(clock: VirtualClock) -> 
 
     assert middleware.degraded.seconds_left(middleware.active.keys_of(A)[0]) == 20.0
     assert middleware.healthy(A) == A
+
+
+@each_form
+async def test_a_degraded_sibling_elsewhere_comes_before_one_whose_key_is_spent(
+    clock: VirtualClock,
+) -> None:
+    middleware = engine(clock, siblings=[SAME, B])
+    middleware.degraded.degrade(B, cooldown=60)
+    agent = Agent({A1: [SPENT], A2: [SPENT], OUT: HI})
+    await run(middleware.step(A), agent.call)
+
+    assert agent.asked == [A1, A2, OUT]
+
+
+@each_form
+async def test_the_right_to_retry_follows_the_key(clock: VirtualClock) -> None:
+    """K3 is healthy again when the retries have begun."""
+    middleware = engine(clock, keys=KEYS, siblings=None)
+    middleware.degraded.degrade((A, THREE), cooldown=5)
+    agent = Agent({A1: [limited(1.0)], A2: [limited(1.0)], A3: HI})
+    retried = []
+
+    async def call(attempt: Any) -> str:
+        retried.append([name for name in KEYS if middleware.degraded.is_retried((A, name))])
+        return await agent.call(attempt)
+
+    await run(middleware.step(A), call)
+
+    assert agent.asked == [A1, A2, A2, A1, A3]
+    assert retried == [[], [], [TWO], [ONE], []]
+
+
+class BusyClock(VirtualClock):
+    """Time in which another step degrades the first key while this one sleeps."""
+
+    middleware: Sidestep
+
+    async def sleep(self, seconds: float) -> None:
+        self.wait(seconds)
+
+    def wait(self, seconds: float) -> None:
+        self.middleware.degraded.degrade((A, ONE), cooldown=60)
+        super().wait(seconds)
+
+
+@pytest.mark.parametrize(
+    ("back", "siblings", "asked"),
+    [
+        pytest.param(5.0, None, A2, id="another key has come back"),
+        pytest.param(50.0, (B,), OUT, id="a sibling is healthy"),
+        pytest.param(50.0, None, A1, id="there is nothing else"),
+    ],
+)
+@each_form
+async def test_a_step_that_waits_for_a_key_which_another_step_degrades_goes_on_elsewhere(
+    back: float, siblings: tuple[Route, ...] | None, asked: str
+) -> None:
+    clock = BusyClock()
+    clock.middleware = middleware = engine(clock, siblings=siblings)
+    middleware.degraded.degrade((A, TWO), cooldown=back)
+    agent = Agent({A1: [limited(8.0), "hello"], A2: HI, OUT: HI})
+    await run(middleware.step(A), agent.call)
+
+    assert agent.asked == [A1, asked]
+    assert clock.slept == [8.0]
 
 
 async def test_healthy_passes_over_a_route_with_each_key_out(clock: VirtualClock) -> None:
