@@ -67,6 +67,7 @@ def limited(hint: float | None = None) -> ProviderError:
 
 
 REFUSED = no(FailureKind.AUTH, 401, scope=Scope.KEY)
+FORBIDDEN = no(FailureKind.AUTH, 403, scope=Scope.KEY_ON_ROUTE)
 SPENT = no(FailureKind.QUOTA, 402, scope=Scope.KEY)
 DAILY = no(FailureKind.QUOTA, 429, scope=Scope.KEY_ON_ROUTE)
 DOWN = no(FailureKind.SERVER_ERROR, 500)
@@ -234,7 +235,7 @@ MOVES = [
     ),
     Case(
         id="a refused key is not waited for, however soon its cooldown ends",
-        replies={A1: [REFUSED], A2: [limited(30.0), "hello"]}, asked=[A1, A2, A2],
+        replies={A1: [FORBIDDEN], A2: [limited(30.0), "hello"]}, asked=[A1, A2, A2],
         slept=[30.0], settings={"cooldownSeconds": 5},
     ),
     Case(
