@@ -37,7 +37,9 @@ def secret_of(
         raise ValueError(f"`api_key_env` names no variable of {provider.name!r}: {there}")
     keys = {each: environ.get(each, "").strip() for each in provider.key_variables}
     variable = api_key_env or next((each for each, key in keys.items() if key), None)
-    key = keys.pop(variable) if variable else None
+    if variable is None or not any(keys.values()):
+        return Secret(None)  # so that the failure names each variable
+    key = keys.pop(variable)
     return Secret(key or None, variable=variable, others=tuple(filter(None, keys.values())))
 
 

@@ -154,6 +154,10 @@ async def test_a_variable_that_the_provider_does_not_have_is_refused(
             id="the one that is asked for",
         ),
         pytest.param(
+            "claude/m", "TWO", {}, "neither ONE nor TWO is set: set one of them to a key of claude",
+            id="none is set, and one is asked for",
+        ),
+        pytest.param(
             "three/m", "TWO", ENVIRON | {"TWO": "a\nb"}, "TWO holds characters that no key has",
             id="one that cannot be sent",
         ),
