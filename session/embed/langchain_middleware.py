@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from uuid import UUID
 
-    from ...provider.route import Route
     from ..step.attempt import Attempt
     from ..step.base_attempt import BaseAttempt
     from ..step.base_step import BaseStep
     from ..step.middleware import Sidestep
     from ..step.move_policy import MoveHistory
     from ..step.sync_attempt import SyncAttempt
+    from .model_route import ModelRoute
 
-    Build = Callable[[Route], BaseChatModel]
+    Build = Callable[[ModelRoute], BaseChatModel]
     Handler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     SyncHandler = Callable[[ModelRequest[Any]], ModelResponse[Any]]
 
@@ -50,8 +50,8 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
         route: The requested route, ``provider/model``, or the name of a chain. The model of the
             agent itself is not used.
         build: Returns the chat model of a route, with its own retries off (``max_retries=0``). It
-            is called once for each route, and at once for the requested route. A sibling is passed
-            over if `build` raises for it.
+            is called once for each route and key, and at once for the requested route. A sibling is
+            passed over if `build` raises for it.
 
     Raises:
         ConfigError: *build* raised for the requested route, or returned no chat model.
@@ -67,7 +67,7 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
         self._middleware = middleware
         self._route = route
         self._shown = _ShownText()
-        self._models.of(middleware.requested(route))
+        self._models.of_route(middleware.requested(route))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Handler
@@ -116,7 +116,7 @@ class SidestepMiddleware(AgentMiddleware[Any, Any, Any]):
         shown.begin(attempt)
         self._shown.current.set(shown)
         made = request_for(request, attempt.route, step.requested)
-        return made.override(model=self._models.of(attempt.route))
+        return made.override(model=self._models.of(attempt))
 
     def _reporting(self, model: BaseChatModel) -> BaseChatModel:
         """Return *model* so that it reports the text that it streams."""

@@ -14,6 +14,7 @@ from openai import BaseModel
 
 from ..event import Event, PartsRetracted
 from .built_models import BuiltModels
+from .model_route import ModelRoute
 from .openai_agents_items import history_of, input_for, settings_for, stamp, without_defaults
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ class SidestepModelProvider(ModelProvider):
         route: The requested route if an `Agent` names no model, ``provider/model``, or the name of
             a chain.
         build: Returns the model of a route, with the retries of its client off. It is called once
-            for each route, and before the first call for a requested route. A sibling is passed
-            over if `build` raises for it.
+            for each route and key, and before the first call for a requested route. A sibling is
+            passed over if `build` raises for it.
 
     Raises:
         ConfigError: *build* raised for the requested route, or returned no model.
@@ -69,7 +70,9 @@ class SidestepModelProvider(ModelProvider):
         ValueError: *route* is neither a route nor a chain's name.
     """
 
-    def __init__(self, middleware: Sidestep, route: str, build: Callable[[Route], Model]) -> None:
+    def __init__(
+        self, middleware: Sidestep, route: str, build: Callable[[ModelRoute], Model]
+    ) -> None:
         self._models = BuiltModels(middleware, build, Model, _EXAMPLE)
         self._middleware = middleware
         self._route = route
@@ -83,7 +86,7 @@ class SidestepModelProvider(ModelProvider):
             ValueError: *model_name* is neither a route nor a chain's name.
         """
         asked = self._route if model_name is None else model_name
-        self._models.of(self._middleware.requested(asked))
+        self._models.of_route(self._middleware.requested(asked))
         return _SteppedModel(self._middleware, asked, self._models, is_named=model_name is not None)
 
     async def aclose(self) -> None:
@@ -116,7 +119,7 @@ class _SteppedModel(Model):
 
         async def call(attempt: Attempt) -> ModelResponse:
             route, requested = attempt.route, step.requested
-            return await self._models.of(route).get_response(
+            return await self._models.of(attempt).get_response(
                 system_instructions,
                 input_for(input, route, requested),
                 self._settings(model_settings, route, requested),
@@ -143,8 +146,9 @@ class _SteppedModel(Model):
             if isinstance(event, PartsRetracted):
                 void.append(Retracted(route=str(event.route)))
 
-        def open_stream(route: Route, requested: Route) -> AsyncIterator[TResponseStreamEvent]:
-            opened: AsyncIterator[TResponseStreamEvent] = self._models.of(route).stream_response(
+        def open_stream(attempt: Attempt, requested: Route) -> AsyncIterator[TResponseStreamEvent]:
+            route = attempt.route
+            opened: AsyncIterator[TResponseStreamEvent] = self._models.of(attempt).stream_response(
                 system_instructions,
                 input_for(input, route, requested),
                 self._settings(model_settings, route, requested),
@@ -158,7 +162,7 @@ class _SteppedModel(Model):
                 while void:
                     yield void.pop()
                 async with attempt:
-                    async for event in open_stream(attempt.route, step.requested):
+                    async for event in open_stream(attempt, step.requested):
                         _show(event, attempt, step)
                         yield event
 

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pydantic_ai import RunContext
     from pydantic_ai.settings import ModelSettings
 
-    from ...provider.route import Route
     from ..step.attempt import Attempt
     from ..step.middleware import Sidestep
     from ..step.step import Step
+    from .model_route import ModelRoute
 
 Streaming = Literal["whole", "live"]
 _EXAMPLE = (
@@ -51,8 +51,8 @@ class SidestepModel(WrapperModel):
         middleware: The `Sidestep` of the process.
         route: The requested route, ``provider/model``, or the name of a chain.
         build: Returns the model of a route, with the retries of its SDK off. It is called once for
-            each route, and at once for the requested route. A sibling is passed over if `build`
-            raises for it.
+            each route and key, and at once for the requested route. A sibling is passed over if
+            `build` raises for it.
         stream: ``whole``: a streamed answer is held until it is whole. ``live``: its events are
             passed on as they come; a failure after the first event raises `StreamInterrupted`,
             because pydantic-ai cannot take back what it has shown.
@@ -67,7 +67,7 @@ class SidestepModel(WrapperModel):
         self,
         middleware: Sidestep,
         route: str,
-        build: Callable[[Route], Model],
+        build: Callable[[ModelRoute], Model],
         *,
         stream: Streaming = "whole",
     ) -> None:
@@ -77,7 +77,7 @@ class SidestepModel(WrapperModel):
         self._middleware = middleware
         self._route = route
         self._stream = stream
-        super().__init__(self._models.of(middleware.requested(route)))
+        super().__init__(self._models.of_route(middleware.requested(route)))
 
     @property
     def settings(self) -> None:
@@ -113,7 +113,7 @@ class SidestepModel(WrapperModel):
         step = self._step(messages)
 
         async def call(attempt: Attempt) -> ModelResponse:
-            model, sent = self._prepared(messages, model_request_parameters, attempt.route, step)
+            model, sent = self._prepared(messages, model_request_parameters, attempt, step)
             return await model.request(sent, model_settings, model_request_parameters)
 
         return stamped(await step.run(call), step)
@@ -129,8 +129,8 @@ class SidestepModel(WrapperModel):
         """Stream the answer of the first route that answers."""
         step, parameters = self._step(messages), model_request_parameters
 
-        def open_stream(route: Route) -> AbstractAsyncContextManager[StreamedResponse]:
-            model, sent = self._prepared(messages, parameters, route, step)
+        def open_stream(attempt: Attempt) -> AbstractAsyncContextManager[StreamedResponse]:
+            model, sent = self._prepared(messages, parameters, attempt, step)
             opened: AbstractAsyncContextManager[StreamedResponse] = model.request_stream(
                 sent, model_settings, parameters, run_context
             )
@@ -139,7 +139,7 @@ class SidestepModel(WrapperModel):
         if self._stream == "whole":
 
             async def call(attempt: Attempt) -> ModelResponse:
-                async with open_stream(attempt.route) as stream:
+                async with open_stream(attempt) as stream:
                     async for _ in stream:
                         pass
                 return stream.get()
@@ -167,9 +167,9 @@ class SidestepModel(WrapperModel):
         self,
         messages: list[ModelMessage],
         parameters: ModelRequestParameters,
-        route: Route,
+        attempt: Attempt,
         step: Step,
     ) -> tuple[Model, list[ModelMessage]]:
-        model = self._models.of(route)
-        sent = messages_for(messages, route, step.requested)
+        model = self._models.of(attempt)
+        sent = messages_for(messages, attempt.route, step.requested)
         return model, model.prepare_messages(sent, parameters)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
-    from ...provider.route import Route
+    from ..step.attempt import Attempt
     from ..step.step import Step
 
-    Open = Callable[[Route], AbstractAsyncContextManager[StreamedResponse]]
+    Open = Callable[[Attempt], AbstractAsyncContextManager[StreamedResponse]]
 
 
 class LiveResponse(StreamedResponse):
@@ -78,7 +78,7 @@ class LiveResponse(StreamedResponse):
     async def _live_events(self) -> Any:
         async with aclosing(self._step) as attempts:
             async for attempt in attempts:
-                async with attempt, self._open(attempt.route) as self._inner:
+                async with attempt, self._open(attempt) as self._inner:
                     text = ""
                     async for event in _until_cancelled(self._inner):
                         text += _text_of(event)

@@ -96,17 +96,8 @@ def test_a_recipe_ends_on_the_sibling_with_one_whole_answer(
     assert asked == ([] if outage == "a refused connection" else [primary]) + [sibling]
 
 
-KEYED = [name for name in RECIPES if "attempt.api_key" in (FOLDER / f"{name}.py").read_text()]
-
-
-def test_nearly_every_recipe_takes_the_key_of_its_attempt() -> None:
-    frameworks = {"with_langchain", "with_openai_agents", "with_pydantic_ai"}
-
-    assert set(KEYED) == set(RECIPES) - frameworks
-
-
 @pytest.mark.filterwarnings("ignore")  # of the packages that a program imports
-@pytest.mark.parametrize("recipe", KEYED)
+@pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_goes_on_with_the_second_key(
     recipe: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

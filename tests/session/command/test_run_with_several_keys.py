@@ -61,7 +61,7 @@ def playing(first: dict[str, Any]) -> Iterator[Stub]:
 
 def take_turn(stub: Stub, form: str, prompt: str, folder: Path, *options: str, **more: Any) -> Ran:
     model, variables = FORMS[form]
-    given = {
+    given: dict[str, Any] = PLANTED | {
         name: value.replace("{}", stub.url) if isinstance(value, str) else value
         for name, value in variables.items()
     }
@@ -69,7 +69,7 @@ def take_turn(stub: Stub, form: str, prompt: str, folder: Path, *options: str, *
         given["SIDESTEP_PROVIDERS"] = stub.providers()
     return run_command(
         "run", prompt, "--model", model, "--session", str(folder / "session"),
-        "--journal", str(folder / "journal"), *options, **(given | PLANTED | more),
+        "--journal", str(folder / "journal"), *options, **(given | more),
     )  # fmt: skip
 
 
@@ -116,14 +116,14 @@ def test_without_any_key_the_error_names_each_variable(form: str, tmp_path: Path
 @pytest.mark.parametrize("form", FORMS)
 def test_check_says_which_keys_are_set(form: str) -> None:
     with playing({"text": "never"}) as stub:
-        variables = {
+        variables: dict[str, Any] = PLANTED | {
             name: value.replace("{}", stub.url) if isinstance(value, str) else value
             for name, value in FORMS[form][1].items()
         }
         if form != "numbered variables":
             variables["SIDESTEP_PROVIDERS"] = stub.providers()
-        ran = run_command("check", "--json", **variables, **PLANTED)
-        text = run_command("check", **variables, **PLANTED)
+        ran = run_command("check", "--json", **variables)
+        text = run_command("check", **variables)
 
     assert json.loads(ran.stdout)["keys"]["primary"] == {ONE: True, TWO: True}
     assert f"keys of primary: {ONE} is set, {TWO} is set" in text.stdout
