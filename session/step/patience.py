@@ -224,10 +224,20 @@ def _keys_out(step: BaseStep, stop: Stop) -> Iterator[_Out]:
         last = by_route.get(route)
         is_of_key = last is None or last.failure is None or may_change_key(last.failure)
         for key in step.active.keys.usable(route):
-            attempt = by_key.get(key) if is_of_key else last
+            mine = by_key.get(key)
+            attempt = mine if is_of_key or _is_lasting(mine) else last
             out = _out(step, key, attempt, stop if key == own else None)
             if out is not None:
                 yield out
+
+
+def _is_lasting(attempt: BaseAttempt | None) -> bool:
+    """True if *attempt* failed in a way that does not pass with time."""
+    return (
+        attempt is not None
+        and attempt.failure is not None
+        and not passes_with_time(attempt.failure)
+    )
 
 
 def _out(
@@ -241,9 +251,9 @@ def _out(
     """
     outage, failure = step.degraded.outage_of(key), None if attempt is None else attempt.failure
     why, asked = ("healthy", 0.0) if outage is None else (outage.why, outage.resets_in or 0.0)
+    if _is_lasting(attempt):
+        return None
     if attempt is not None and failure is not None:
-        if not passes_with_time(failure):
-            return None
         why = str(failure.kind) if failure.status is None else f"{failure.kind} {failure.status}"
         asked = max(asked, _asked(step, attempt, failure))
     elif outage is not None and outage.kind in _LASTING:

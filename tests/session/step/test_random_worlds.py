@@ -120,11 +120,14 @@ def no_right_is_left(world: World) -> None:
 
 
 def a_route_is_probed_once_at_a_time(world: World) -> None:
+    """But after a failure of another attempt there, which ends the probe."""
     open_: set[tuple[Route, str | None]] = set()
     keys: dict[tuple[int, int], str | None] = {}
     for event in world.events:
         if isinstance(event, AttemptStarted):
             keys[event.step, event.attempt] = event.api_key_env
+        if isinstance(event, AttemptFailed):
+            open_ = {probed for probed in open_ if probed[0] != event.route}
         if isinstance(event, ProbeStarted | ProbeEnded):
             probed = event.route, keys[event.step, event.attempt]
             if isinstance(event, ProbeStarted):
