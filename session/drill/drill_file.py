@@ -36,6 +36,7 @@ class Expectation(_Table):
         steps: The route that answered each step, in order; None: any.
         repaired: How many requests were changed because they were refused.
         patience: Least seconds of each wait for a route to come back, in order.
+        cold: How many moves went to a route without a prompt cache; None: any.
     """
 
     answered: str | None = None
@@ -52,6 +53,7 @@ class Expectation(_Table):
     steps: tuple[str, ...] | None = None
     repaired: int = 0
     patience: tuple[Seconds, ...] = ()
+    cold: int | None = None
 
 
 class DrilledTurn(_Table):

@@ -16,6 +16,8 @@ from ..event import (
     PatienceStarted,
     Repaired,
     StepEnded,
+    StepStarted,
+    Swapped,
     ToolRunStarted,
     Waiting,
 )
@@ -207,6 +209,14 @@ def _repaired(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
         yield f"expected {expect.repaired} repairs, saw {repaired} (`expect.repaired`)"
 
 
+def _cold(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
+    moves = (event for event in _events(turn) if isinstance(event, StepStarted | Swapped))
+    cold = sum(bool(move.cold_tokens) for move in moves)
+    if expect.cold is not None and cold != expect.cold:
+        wanted = f"{expect.cold} moves to a route without a cache"
+        yield f"expected {wanted}, saw {cold} (`expect.cold`)"
+
+
 def _left(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
     left = sum(received.closed_by_client for received in turn.requests)
     if left != expect.left:
@@ -216,7 +226,7 @@ def _left(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
 
 _CHECKS: tuple[Callable[[PlayedTurn, Expectation], Iterator[str]], ...] = (
     _error, _last_route, _text, _requests, _keys, _at_once, _waits, _patience, _attempts,
-    _retracted, _tools, _steps, _repaired, _left,
+    _retracted, _tools, _steps, _repaired, _cold, _left,
 )  # fmt: skip
 """One for each key of an expectation, in the order of their complaints."""
 

@@ -247,7 +247,7 @@ def test_the_default_drill_stands_first_in_the_list() -> None:
         "primary-503", "both-down", "error-in-stream", "overloaded-first-event", "truncated",
         "stalled", "reset", "refused", "rate-limit-hint", "quota-402", "context-overflow",
         "auth-401", "second-key", "cooldown-return", "tool-ran", "ten-steps", "signed-reasoning",
-        "both-down-patient",
+        "both-down-patient", "stay-for-the-turn",
     }  # fmt: skip
 
 
@@ -402,6 +402,11 @@ def test_a_strict_drill_refuses_what_the_real_api_refuses(
             'answered = "anthropic/x"\nrepaired = 1',
             "expected 1 repairs, saw 0 (`expect.repaired`)", id="repaired",
         ),
+        pytest.param(
+            'answered = "anthropic/x"\ncold = 2', "expected 2 moves to a route without a cache, "
+            "saw 0 (`expect.cold`)", id="cold caches",
+        ),
+        pytest.param('answered = "anthropic/x"\ncold = 0', None, id="no cold cache"),
         pytest.param(
             'answered = "anthropic/x"\npatience = [60]', "expected 1 waits for a route to come "
             "back, saw 0 (`expect.patience`)", id="patience",
