@@ -18,14 +18,17 @@ from sidestep import (
     AttemptStarted,
     Failure,
     FailureKind,
+    MoveHistory,
     ProviderError,
     Route,
     Sidestep,
     StepEnded,
     StepFailed,
+    StepStarted,
 )
 from sidestep.session.event import Event
 from sidestep.session.event_json import to_json
+from sidestep.session.plan.sibling_map import reachable
 
 from ...virtual import CommonClock
 
@@ -98,6 +101,9 @@ class Story:
     """What one step did, as a listener saw it."""
 
     limits: dict[str, Any]
+    kept: Route | None = None
+    """The sibling on which the conversation has to stay while it is healthy."""
+    is_kept_healthy: bool = False
     events: list[tuple[float, Event]] = field(default_factory=list)
     ended: str | None = None
     answered: Route | None = None
@@ -150,6 +156,8 @@ class World:
             "maxWaitSeconds": dice.choice([5, 60]),
             "patienceSeconds": 100_000 if self.is_kind else dice.choice([0, 45, 300, 3600]),
         }
+        policies = ["step", "turn", "session"]
+        self.settings["returnPolicy"] = policies[(self.seed + len(self.routes)) % 3]
         if dice.random() < 0.5:
             self.settings["fallbackOnErrors"] = [401, 402, 403, 404, 429, 500, 502, 503, 529]
         self.environ["SIDESTEP_FALLBACK_CONFIG"] = json.dumps({
@@ -212,19 +220,22 @@ class World:
 
         async def talk() -> None:
             await self.clock.sleep(dice.uniform(0, 60))
-            for _ in range(dice.randint(1, 4)):
-                await self._step(dice)
+            last: Route | None = None
+            for number in range(dice.randint(1, 4)):
+                last = await self._step(dice, MoveHistory(route=last, turn=number % 3 > 0)) or last
                 await self.clock.sleep(dice.choice([0.0, 5.0, 100.0]))
             self.tasks_left -= 1
 
         return talk
 
-    async def _step(self, dice: random.Random) -> None:
+    async def _step(self, dice: random.Random, history: MoveHistory) -> Route | None:
+        """Take a step, and return who answered."""
         patient = dice.random() < 0.5
         deadline = None if self.is_kind or patient else dice.uniform(1, 400)
-        step = self.middleware.step(dice.choice(self.routes), deadline=deadline)
+        step = self.middleware.step(dice.choice(self.routes), deadline=deadline, history=history)
         story = self.stories[step.number] = Story(
-            {**self.settings, "deadline": deadline, "began": self.clock.now}
+            {**self.settings, "deadline": deadline, "began": self.clock.now},
+            kept=self._kept(step.requested, history),
         )
         scope = anyio.CancelScope()
         async with anyio.create_task_group() as group:
@@ -237,6 +248,17 @@ class World:
                 story.answered = attempt.route
             group.cancel_scope.cancel()
         story.route = step.route
+        return story.answered
+
+    def _kept(self, requested: Route, history: MoveHistory) -> Route | None:
+        config, policy = self.middleware.config, self.settings["returnPolicy"]
+        stays = policy == "session" or (policy == "turn" and history.turn)
+        siblings = {} if config is None else config.fallback_models_by_model
+        return (
+            history.route
+            if stays and history.route in set(reachable(requested, siblings))
+            else None
+        )
 
     async def _cancel(self, scope: anyio.CancelScope, after: float) -> None:
         await self.clock.sleep(after)
@@ -261,6 +283,8 @@ class World:
         number = getattr(event, "step", None)
         if number in self.stories:
             self.stories[number].events.append((now, event))
+            if isinstance(event, StepStarted) and (kept := self.stories[number].kept) is not None:
+                self.stories[number].is_kept_healthy = self.middleware.degraded.is_available(kept)
             if isinstance(event, StepEnded):
                 self.stories[number].ended = event.error or "answered"
         self._sample()

@@ -30,7 +30,9 @@ from sidestep import (
 )
 from sidestep.provider.log import logger
 from sidestep.session.deadline import Deadline
+from sidestep.session.skip_reason import STAYS
 from sidestep.session.step import cooldown, patience, recovery
+from sidestep.session.step import start as step_start
 from sidestep.session.step.base_step import BaseStep
 from sidestep.session.step.decision import decide, passes_with_time
 from sidestep.session.step.degraded import DegradedRoutes
@@ -204,6 +206,15 @@ def a_step_names_who_answered(world: World) -> None:
             assert story.ended == "answered"
 
 
+def a_conversation_stays_where_its_policy_says(world: World) -> None:
+    for story in world.stories.values():
+        for _, event in story.events:
+            if isinstance(event, StepStarted):
+                stays = story.kept is not None and story.is_kept_healthy
+                assert event.route == story.kept or not stays
+                assert event.reason not in STAYS or stays
+
+
 def a_step_ends_at_its_deadline(world: World) -> None:
     """An attempt may run past it, because virtual time ends no call."""
     for story in world.stories.values():
@@ -228,6 +239,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     nobody_waits_for_what_does_not_pass,
     each_minute_of_a_wait_is_reported,
     a_step_names_who_answered,
+    a_conversation_stays_where_its_policy_says,
     a_step_ends_at_its_deadline,
     no_key_is_told,
 )
@@ -270,6 +282,7 @@ def test_the_worlds_hold_what_they_are_meant_to_show() -> None:
     assert len(kinds) >= 12
     assert events >= {"PatienceStarted", "PatienceWaiting", "ProbeEnded", "Swapped", "Waiting"}
     assert any(len(rounds_of(story)) > 3 for story in stories)
+    assert {story.is_kept_healthy for story in stories if story.kept} == {True, False}
     assert any(world.changes for world in worlds)
     assert {story.ended == "answered" for story in stories} == {True, False}
 
@@ -337,6 +350,7 @@ BROKEN: list[tuple[Invariant, Any, str, Any]] = [
     ),
     (each_minute_of_a_wait_is_reported, patience, "_MINUTE", 50.0),
     (a_step_names_who_answered, BaseStep, "succeeded", names_another),
+    (a_conversation_stays_where_its_policy_says, step_start, "kept_route", lambda *_: None),
     (
         a_step_ends_at_its_deadline, Deadline, "left", lambda _self: None
     ),
