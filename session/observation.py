@@ -6,8 +6,9 @@ context variables of that task are in force. So an observer can put a trace's sp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..provider.conversation import Conversation, Part
 from ..provider.log import logger
@@ -65,6 +66,19 @@ Observation = Event | FirstOutput | RequestSent | AnswerRead | TurnStarted
 Observer = Callable[[Observation], object]
 
 
+class HandlerTable:
+    """An observer that handles some kinds of observations, and is not called for the others."""
+
+    def __init__(self, handlers: Mapping[type, Callable[[Any], None]]) -> None:
+        self.handlers = handlers
+
+    def __call__(self, observation: Observation) -> None:
+        """Handle *observation*, if it is of a kind that has a handler."""
+        handle = self.handlers.get(type(observation))
+        if handle is not None:
+            handle(observation)
+
+
 class Observers:
     """Hand each observation to several observers, and log their exceptions.
 
@@ -72,24 +86,38 @@ class Observers:
     every step.
     """
 
-    __slots__ = ("_complained", "all")
+    __slots__ = ("_calls", "_complained", "all")
 
     def __init__(self, observers: tuple[Observer, ...]) -> None:
         self.all = observers
+        self._calls: dict[type, tuple[tuple[Callable[[Any], object], Observer], ...]] = {}
         self._complained: set[int] = set()
 
     def __call__(self, observation: Observation) -> None:
-        for observer in self.all:
+        calls = self._calls.get(type(observation))
+        for call, observer in self._find(type(observation)) if calls is None else calls:
             try:
-                observer(observation)
+                call(observation)
             except Exception:  # noqa: BLE001 - it is logged
-                self._complain(id(observer), observation)
+                self._complain(observer, observation)
 
-    def _complain(self, observer: int, observation: Observation) -> None:
-        if observer in self._complained:
+    def _find(self, kind: type) -> tuple[tuple[Callable[[Any], object], Observer], ...]:
+        """Return what to call with an observation of *kind*, each with its observer."""
+        found: list[tuple[Callable[[Any], object], Observer]] = []
+        for observer in self.all:
+            call: Callable[[Any], object] | None = observer
+            if isinstance(observer, HandlerTable):
+                call = observer.handlers.get(kind)
+            if call is not None:
+                found.append((call, observer))
+        calls = self._calls[kind] = tuple(found)
+        return calls
+
+    def _complain(self, observer: Observer, observation: Observation) -> None:
+        if id(observer) in self._complained:
             logger.debug("an observer raised again on %s", type(observation).__name__)
             return
-        self._complained.add(observer)
+        self._complained.add(id(observer))
         log_callback_error(
             f"an observer raised on {type(observation).__name__}; this is logged once"
         )

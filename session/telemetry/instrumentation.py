@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from opentelemetry import metrics, trace
 
-from ..observation import Observation
+from ..observation import HandlerTable
 from ..step.middleware import Sidestep
 from .instruments import Instruments
 from .steps import StepSpans
@@ -21,17 +21,8 @@ if TYPE_CHECKING:
 _NAME = "sidestep"
 
 
-class Instrumentation:
+class Instrumentation(HandlerTable):
     """An observer that makes spans and metrics of what it observes."""
-
-    def __init__(self, handlers: dict[type, Callable[[Any], None]]) -> None:
-        self._handlers = handlers
-
-    def __call__(self, observation: Observation) -> None:
-        """Report *observation*, if OpenTelemetry has a name for it."""
-        handle = self._handlers.get(type(observation))
-        if handle is not None:
-            handle(observation)
 
 
 def instrument(

@@ -187,14 +187,14 @@ class StepSpans:
         found: dict[str, AnyValue] = {name.ERROR_TYPE: str(failure.kind)}
         if failure.status is not None:
             found[name.STATUS] = failure.status
-        self._end_attempt(step, found, failed=message_of(failure, os.environ))
+        self._end_attempt(step, found, self._now(), failed=message_of(failure, os.environ))
 
     def _end_attempt(
-        self, step: StepSpan, attributes: dict[str, AnyValue], *, failed: str | None
+        self, step: StepSpan, attributes: dict[str, AnyValue], at: int, *, failed: str | None
     ) -> None:
         attempt, step.attempt = step.attempt, None
         if attempt is not None:
-            attempt.leave(attributes, failed=failed, at=self._now())
+            attempt.leave(attributes, failed=failed, at=at)
         if step.cost is not None:
             kind = None if step.failure is None or failed is None else str(step.failure.kind)
             self._instruments.count_tokens(step.cost, _of_route(step.cost.route), kind)
@@ -212,16 +212,18 @@ class StepSpans:
                 return  # it began before it was observed
             step = self._begin(event.step, event.requested, event.route)
         del self._steps[event.step]
+        at = self._now()
         try:
             if step.attempt is not None:
-                self._end_attempt(step, {}, failed=event.error and _class_of(event.error))
+                said = None if event.error is None else _class_of(event.error)
+                self._end_attempt(step, {}, at, failed=said)
         finally:
             failed = None if event.error is None else _error_type(step, event.error)
-            self._end(step, event, failed)
+            self._end(step, event, at, failed)
 
-    def _end(self, step: StepSpan, event: StepEnded, failed: str | None) -> None:
+    def _end(self, step: StepSpan, event: StepEnded, at: int, failed: str | None) -> None:
         """End the span of a step, and measure it."""
-        found, at = step.attributes, self._now()
+        found = step.attributes
         measured = _of_step(step.requested, event.route)[1]
         if failed is not None:
             found[name.ERROR_TYPE] = failed
