@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 
 
 _FEW = 4
+_LINE_ENDS = (
+    (b"\xe2\x80\xa8", b"\\u2028"),
+    (b"\xe2\x80\xa9", b"\\u2029"),
+    (b"\xc2\x85", b"\\u0085"),
+)
+"""What some readers take for the end of a line, and how JSON escapes it."""
 
 
 def read_json(data: bytes | str) -> Any:
@@ -49,6 +55,18 @@ def write_json(value: object) -> bytes:
     except (PydanticSerializationError, UnicodeEncodeError):
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
+
+
+def write_json_line(value: object) -> bytes:
+    """Return *value* as JSON in one line, also for those who end a line at U+2028 or U+0085.
+
+    Source: google-genai reads a stream with ``str.splitlines``.
+    """
+    data = write_json(value)
+    if b"\xe2\x80" in data or b"\xc2\x85" in data:
+        for character, escaped in _LINE_ENDS:
+            data = data.replace(character, escaped)
+    return data
 
 
 def write_body(body: Mapping[str, object]) -> bytes:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 from ...conversation import Reasoning, Text, ToolCall
 from ...delta import ReasoningDelta, TextDelta, ToolCallEnded
 from ...failure import FailureKind
-from ...json_value import write_json
+from ...json_value import write_json, write_json_line
 from ..answer import new_id
 from ..refusal import Refusal, headers_of, overflow_message, status_of
 
@@ -91,7 +91,7 @@ class AnthropicWriter:
             if isinstance(delta, TextDelta | ReasoningDelta):
                 if self._open is not type(delta):
                     pieces += self._begin(type(delta))
-                pieces += (self._head, write_json(delta.text), b"}}\n\n")
+                pieces += (self._head, write_json_line(delta.text), b"}}\n\n")
             elif isinstance(delta, ToolCallEnded):
                 call = ToolCall(delta.id, delta.name, delta.input)
                 pieces += (*self._close(), *self._block(call, is_own=False))
@@ -121,12 +121,12 @@ class AnthropicWriter:
         is_own = answer.wire == self.wire
         blocks = [block for part in answer.model_parts for block in _blocks(part, is_own=is_own)]
         message = self._message(blocks, _usage(answer))
-        return write_json({**message, "stop_reason": _stop(answer), "stop_sequence": None})
+        return write_json_line({**message, "stop_reason": _stop(answer), "stop_sequence": None})
 
     @staticmethod
     def refusal(failure: Failure, *, is_streamed: bool = False) -> Refusal:
         """Return the response to a request that failed before a byte was sent."""
-        body = write_json({"type": "error", "error": _error(failure)})
+        body = write_json_line({"type": "error", "error": _error(failure)})
         return Refusal(status_of(failure), headers_of(failure), body)
 
     def _message(self, content: list[Json], usage: Json) -> Json:
@@ -170,7 +170,7 @@ class AnthropicWriter:
 
 
 def _event(kind: str, **fields: object) -> bytes:
-    return b"event: %s\ndata: %s\n\n" % (kind.encode(), write_json({"type": kind, **fields}))
+    return b"event: %s\ndata: %s\n\n" % (kind.encode(), write_json_line({"type": kind, **fields}))
 
 
 def _blocks(part: ModelPart, *, is_own: bool) -> Iterator[Json]:

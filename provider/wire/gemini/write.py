@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 from ...conversation import Reasoning, Text, ToolCall
 from ...delta import ReasoningDelta, TextDelta, ToolCallEnded
 from ...failure import FailureKind
-from ...json_value import write_json
+from ...json_value import write_json_line
 from ..answer import new_id
 from ..refusal import Refusal, headers_of, overflow_message, seconds_to_wait, status_of
 
@@ -71,7 +71,7 @@ class GeminiWriter:
         self._is_array = is_array
         self._has_begun = False
         self._is_fed = False
-        rest = write_json(self._tail)[1:]
+        rest = write_json_line(self._tail)[1:]
         self._rest = b'}],"role":"model"},"index":0}],' + rest
 
     def start(self) -> bytes:
@@ -83,12 +83,12 @@ class GeminiWriter:
         pieces: list[bytes] = []
         for delta in deltas:
             if isinstance(delta, TextDelta):
-                part = b'{"text":%s' % write_json(delta.text)
+                part = b'{"text":%s' % write_json_line(delta.text)
             elif isinstance(delta, ReasoningDelta):
-                part = b'{"thought":true,"text":%s' % write_json(delta.text)
+                part = b'{"thought":true,"text":%s' % write_json_line(delta.text)
             elif isinstance(delta, ToolCallEnded):
                 call = {"name": delta.name, "args": delta.input, "id": delta.id}
-                part = b'{"functionCall":%s' % write_json(call)
+                part = b'{"functionCall":%s' % write_json_line(call)
             else:
                 continue
             chunk = b'{"candidates":[{"content":{"parts":[' + part + self._rest
@@ -119,17 +119,17 @@ class GeminiWriter:
         """Return *answer* as one response."""
         is_own = answer.wire == self.wire
         parts = [made for part in answer.model_parts for made in _parts(part, is_own=is_own)]
-        return write_json(self._last(answer, parts))
+        return write_json_line(self._last(answer, parts))
 
     @staticmethod
     def refusal(failure: Failure, *, is_streamed: bool = False) -> Refusal:
         """Return the response to a request that failed before a byte was sent."""
         status = status_of(failure)
-        body = write_json({"error": _error(failure, status)})
+        body = write_json_line({"error": _error(failure, status)})
         return Refusal(status, headers_of(failure), body)
 
     def _json(self, value: Json) -> bytes:
-        return self._frame(write_json(value))
+        return self._frame(write_json_line(value))
 
     def _frame(self, chunk: bytes) -> bytes:
         """Return *chunk* as an event, or as the next element of the array."""

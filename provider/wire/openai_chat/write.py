@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, assert_never
 
 from ...conversation import Reasoning, Text, ToolCall
 from ...delta import ReasoningDelta, TextDelta, ToolCallEnded
-from ...json_value import write_json
+from ...json_value import write_json, write_json_line
 from ..answer import new_id
 from ..openai_error import error_of
 from ..refusal import Refusal, headers_of, status_of
@@ -56,7 +56,7 @@ class ChatWriter:
         self._wants_usage = wants_usage
         self._calls = 0
         self._is_fed = False
-        head = write_json({**self._head, "object": "chat.completion.chunk"})[:-1]
+        head = write_json_line({**self._head, "object": "chat.completion.chunk"})[:-1]
         self._begin = b'data: %s,"choices":[{"index":0,"delta":{' % head
 
     def start(self) -> bytes:
@@ -69,9 +69,9 @@ class ChatWriter:
         pieces: list[bytes] = []
         for delta in deltas:
             if isinstance(delta, TextDelta):
-                pieces += (begin, b'"content":', write_json(delta.text), end)
+                pieces += (begin, b'"content":', write_json_line(delta.text), end)
             elif isinstance(delta, ReasoningDelta):
-                pieces += (begin, b'"reasoning_content":', write_json(delta.text), end)
+                pieces += (begin, b'"reasoning_content":', write_json_line(delta.text), end)
             elif isinstance(delta, ToolCallEnded):
                 call = ToolCall(delta.id, delta.name, delta.input)
                 pieces += self._call_chunks(call, is_own=False)
@@ -106,12 +106,12 @@ class ChatWriter:
             "finish_reason": _STOPS[answer.end],
         }
         head = {**self._head, "object": "chat.completion"}
-        return write_json({**head, "choices": [choice], "usage": _usage(answer)})
+        return write_json_line({**head, "choices": [choice], "usage": _usage(answer)})
 
     @staticmethod
     def refusal(failure: Failure, *, is_streamed: bool = False) -> Refusal:
         """Return the response to a request that failed before a byte was sent."""
-        body = write_json({"error": error_of(failure)})
+        body = write_json_line({"error": error_of(failure)})
         return Refusal(status_of(failure), headers_of(failure), body)
 
     def _chunk_head(self) -> Json:
@@ -146,7 +146,7 @@ class ChatWriter:
 
 
 def _data(value: Json) -> bytes:
-    return b"data: %s\n\n" % write_json(value)
+    return b"data: %s\n\n" % write_json_line(value)
 
 
 def _message(answer: Answer) -> Json:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...delta import ReasoningDelta, TextDelta, ToolCallEnded
 from ...failure import FailureKind
-from ...json_value import write_json
+from ...json_value import write_json_line
 from ..answer import new_id
 from ..openai_error import error_of
 from ..refusal import EVENTS_TYPE, Refusal, headers_of, status_of
@@ -69,7 +69,7 @@ class ResponsesWriter:
                     item = self._begin(type(delta))
                     pieces += self._events(item.begin())
                 item.pieces.append(delta.text)
-                text = write_json(delta.text)
+                text = write_json_line(delta.text)
                 pieces.append(b'%s%d,"delta":%s}\n\n' % (item.head, self._number, text))
                 self._number += 1
             elif isinstance(delta, ToolCallEnded):
@@ -104,7 +104,7 @@ class ResponsesWriter:
         """Return *answer* as one response."""
         is_own = answer.wire == self.wire
         items = (item_of(part, is_own=is_own) for part in answer.model_parts)
-        return write_json(self._finished(answer, [item for item in items if item is not None]))
+        return write_json_line(self._finished(answer, [item for item in items if item is not None]))
 
     @staticmethod
     def refusal(failure: Failure, *, is_streamed: bool = False) -> Refusal:
@@ -116,13 +116,13 @@ class ResponsesWriter:
             writer = ResponsesWriter(model="")
             body = writer.start() + writer.error(failure)
             return Refusal(200, headers_of(failure, EVENTS_TYPE), body)
-        body = write_json({"error": error_of(failure)})
+        body = write_json_line({"error": error_of(failure)})
         return Refusal(status_of(failure), headers_of(failure), body)
 
     def _event(self, kind: str, **fields: object) -> bytes:
         value = {"type": kind, **fields, "sequence_number": self._number}
         self._number += 1
-        return b"event: %s\ndata: %s\n\n" % (kind.encode(), write_json(value))
+        return b"event: %s\ndata: %s\n\n" % (kind.encode(), write_json_line(value))
 
     def _events(self, events: Iterator[tuple[str, Json]]) -> Iterator[bytes]:
         for kind, fields in events:

@@ -267,6 +267,22 @@ def test_gemini_without_events_is_one_json_array() -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
+def test_a_stream_has_no_line_ends_but_its_own(wire: Wire) -> None:
+    text = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\nh\ri"
+    parts = [Reasoning(text), Text(text), ToolCall(text, text, {text: text})]
+    answer = Answer(parts=parts, wire=wire, stop="stop")
+    held, fed = writer(wire), writer(wire)
+    streams = [
+        held.start() + held.end(answer),
+        fed.start() + fed.feed(deltas_of(parts)) + fed.end(answer),
+    ]
+
+    for stream in streams:
+        assert len(stream.decode().splitlines()) == len(stream.splitlines())
+        check(read(wire, stream)[0], answer)
+
+
+@pytest.mark.parametrize("wire", WIRES)
 def test_a_writer_makes_an_id_of_its_own(wire: Wire) -> None:
     answer = Answer(parts=[Text("Hello")], wire=wire, stop="stop")
     bodies = [json.loads(writer_of(wire)(model="m").whole(answer)) for _ in range(2)]
