@@ -148,7 +148,7 @@ async def test_an_sdk_raises_the_error_of_the_status_with_our_story(
 async def test_an_sdk_raises_on_an_error_in_a_stream_that_has_begun(client: str, hold: str) -> None:
     route, ask = CLIENTS[client]
     half = {"text": "Half an answer", "chunk": 4, "after": 2, "error": 503}
-    options = {"hold": hold, "status_after": 0.0 if hold == "whole" else 60.0}
+    options: dict[str, Any] = {"hold": hold, "status_after": 0.0 if hold == "whole" else 60.0}
     async with serving({route: {**half, "delay": 0.05}}, **options) as served:
         with pytest.raises(Exception, match=r".") as caught:
             await ask(served.serve.url, True)

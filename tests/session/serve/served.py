@@ -75,6 +75,7 @@ async def serving(
     siblings: Mapping[str, str | list[str]] | None = None,
     keys: Mapping[str, str] | None = None,
     strict: bool = False,
+    timeouts: Mapping[str, float] = {},
     settings: Mapping[str, object] = {},
     **options: Any,
 ) -> AsyncIterator[Served]:
@@ -82,13 +83,18 @@ async def serving(
 
     Args:
         keys: A key of ours for each of these providers; the others need none.
+        timeouts: The deadlines of every provider.
         settings: Keys of the configuration beside the map.
         options: Those of `Serve`.
     """
     keys = keys or {}
     async with Stub(Scenario.parse({"answers": answers}), strict=strict) as stub:
         known = {
-            name: {**each, "apiKeyEnv": key_variable(name) if name in keys else None}
+            name: {
+                **each,
+                "timeouts": dict(timeouts),
+                "apiKeyEnv": key_variable(name) if name in keys else None,
+            }
             for name, each in stub.providers().items()
         }
         at = in_front_of(known, siblings=siblings, keys=keys, settings=settings, **options)
