@@ -60,8 +60,7 @@ class Outlet:
                 if self._is_over.is_set():
                     return
                 try:
-                    await self._begin(200, headers)
-                    await self._send(ping)
+                    await self._begin(200, headers, ping)
                 except OSError:
                     return  # the client has left, which the connection sees
             seconds = self._every
@@ -75,16 +74,15 @@ class Outlet:
         """Send no more pings."""
         self._is_over.set()
 
-    async def begin(self, status: int, headers: Lines) -> None:
-        """Send the status line of a stream, if it has not gone out yet."""
+    async def send(self, headers: Lines, data: bytes) -> None:
+        """Send a piece of a stream, after its status line if that has not gone out yet."""
+        if self._is_over.is_set():
+            if data:
+                await self._send(data)
+            return
         self.rest()
         async with self._turn:
-            await self._begin(status, headers)
-
-    async def send(self, data: bytes) -> None:
-        """Send a piece of a stream that has begun."""
-        if data:
-            await self._send(data)
+            await self._begin(200, headers, data)
 
     async def end(self) -> None:
         """End a stream that has begun."""
@@ -105,10 +103,14 @@ class Outlet:
             end = connection.http.send(h11.EndOfMessage()) or b""
             await connection.sock.send(head + data + end)
 
-    async def _begin(self, status: int, headers: Lines) -> None:
-        if not self.has_begun:
-            self.has_begun = True
-            await self._connection.sock.send(self._connection.begin(status, headers, length=None))
+    async def _begin(self, status: int, headers: Lines, data: bytes) -> None:
+        if self.has_begun:
+            await self._send(data)
+            return
+        self.has_begun = True
+        connection = self._connection
+        head = connection.begin(status, headers, length=None)
+        await connection.sock.send(head + (connection.http.send(h11.Data(data=data)) or b""))
 
     async def _send(self, data: bytes) -> None:
         await self._connection.send_event(h11.Data(data=data))

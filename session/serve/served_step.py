@@ -236,8 +236,7 @@ class ServedStep:
     ) -> None:
         """Send *data* of an answer that is not whole yet."""
         attempt.emitted(can_retract=False)
-        await self._outlet.begin(200, headers)
-        await self._outlet.send(data)
+        await self._outlet.send(headers, data)
 
     def _step_requests(self) -> StepRequests:
         if self._requests is None:
@@ -271,8 +270,7 @@ class ServedStep:
             await self._outlet.whole(refused.status, refused.headers, refused.refused)
             return
         if self._outlet.has_begun:
-            await self._outlet.begin(200, EVENTS)
-            await self._outlet.send((self._writer or self._new_writer()).error(failure))
+            await self._outlet.send(EVENTS, (self._writer or self._new_writer()).error(failure))
             await self._outlet.end()
             return
         refusal = writer_of(self._wire).refusal(failure, is_streamed=self._asked.is_stream)
