@@ -30,17 +30,28 @@ def secret_of(
     Raises:
         ValueError: *api_key_env* is no variable of the provider's keys.
     """
-    if api_key_env is not None and api_key_env not in provider.key_variables:
-        # The value is not quoted, because it may be a key that is given by mistake.
-        names = " or ".join(provider.key_variables)
-        there = f"give {names}" if names else "leave it out, because no key is needed"
-        raise ValueError(f"`api_key_env` names no variable of {provider.name!r}: {there}")
-    keys = {each: environ.get(each, "").strip() for each in provider.key_variables}
+    variables = provider.key_variables
+    if api_key_env is not None and api_key_env not in variables:
+        raise _unknown_variable(provider)
+    if len(variables) < 2:  # in nearly every request
+        key = environ.get(variables[0], "").strip() if variables else None
+        return Secret(key or None, variable=variables[0] if variables else None)
+    keys = {each: environ.get(each, "").strip() for each in variables}
     variable = api_key_env or next((each for each, key in keys.items() if key), None)
     if variable is None or not any(keys.values()):
         return Secret(None)  # so that the failure names each variable
     key = keys.pop(variable)
     return Secret(key or None, variable=variable, others=tuple(filter(None, keys.values())))
+
+
+def _unknown_variable(provider: Provider) -> ValueError:
+    """Return the error for a variable that *provider* does not have.
+
+    The variable is not quoted, because it may be a key that is given by mistake.
+    """
+    names = " or ".join(provider.key_variables)
+    there = f"give {names}" if names else "leave it out, because no key is needed"
+    return ValueError(f"`api_key_env` names no variable of {provider.name!r}: {there}")
 
 
 def missing_key(provider: Provider, secret: Secret) -> Failure | None:

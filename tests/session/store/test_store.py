@@ -97,7 +97,7 @@ async def test_a_part_comes_back_as_it_was(store: Store, part: Part) -> None:
 
 ATTEMPTS = (
     AttemptRecord(route=B, number=1, kind="overloaded", status=529, seconds=0.25),
-    AttemptRecord(route=A, number=2, seconds=1.5, waited=2.0),
+    AttemptRecord(route=A, number=2, seconds=1.5, waited=2.0, api_key_env="WORK_ACCOUNT"),
 )
 
 

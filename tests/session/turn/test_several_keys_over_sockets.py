@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 import traceback
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -17,6 +20,7 @@ import pytest
 from sidestep import Client, Message, Session, Sidestep, SidestepError, SqliteStore, Text
 from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.server import Stub
+from sidestep.session.turn import stored_cooldowns
 
 from ...virtual import VirtualClock
 
@@ -55,8 +59,11 @@ class Run:
     events: list[Event] = field(default_factory=list)
     errors: list[BaseException] = field(default_factory=list)
     window: int | None = None
+    patch: pytest.MonkeyPatch = field(default_factory=pytest.MonkeyPatch)
 
     async def __aenter__(self) -> Run:
+        wall = SimpleNamespace(time=lambda: 1_700_000_000 + self.clock.now)
+        self.patch.setattr(stored_cooldowns, "time", wall)  # the wall's clock moves with ours
         answers = {A: {"keys": dict(self.answers)}, B: {"text": "the sibling"}}
         self.stub = Stub(Scenario.parse({"answers": answers}), strict=True, keys=PLANTED)
         await self.stub.__aenter__()
@@ -74,6 +81,7 @@ class Run:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.patch.undo()
         await self.stub.__aexit__(None, None, None)
 
     async def session(self, *prompts: str, pause: float = 0.0, compacts: bool = False) -> list[str]:
@@ -181,6 +189,25 @@ async def test_a_session_keeps_its_key_when_the_first_is_healthy_again(
     assert run.sent[:2] == [ONE, TWO]
     assert set(run.sent[2:]) == {TWO}
     assert_no_key(run, logs)
+
+
+async def test_a_session_of_an_older_version_is_resumed_with_the_first_key(tmp_path: Path) -> None:
+    """Its file names no variables."""
+    answers = {ONE: [{"status": 402}, {"text": "the first"}], TWO: {"text": "the second"}}
+    async with Run(tmp_path, answers) as run:
+        await run.session("Hi.")
+        with closing(sqlite3.connect(tmp_path / "session")) as file, file:
+            named = file.execute("SELECT attempts FROM message WHERE attempts LIKE ?", [f"%{TWO}%"])
+            assert len(named.fetchall()) == 1
+            file.execute(
+                "UPDATE message SET attempts = replace(replace(attempts, ?, ''), ?, '')",
+                [f',"api_key_env":"{ONE}"', f',"api_key_env":"{TWO}"'],
+            )
+        run.clock.now += 10_000
+        texts = await run.session("Go on.")
+
+    assert texts == ["the first"]
+    assert run.sent == [ONE, TWO, ONE]
 
 
 async def test_a_resumed_session_counts_its_tokens_with_its_key(tmp_path: Path) -> None:
