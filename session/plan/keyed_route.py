@@ -16,8 +16,8 @@ variable of a key, which is None if the provider has one key or none."""
 
 Place = Route | tuple[Route, str]
 """A route, or with several keys the route and the variable of a key."""
-_MOST_ROUTES = 1_024
-"""How many routes are cached; an agent asks for few."""
+_MOST_ROUTES = 16_384
+"""How many routes are cached: as many as the health map remembers."""
 _PLACES = {Scope.KEY: 0, Scope.KEY_ON_ROUTE: 1, Scope.ROUTE: -1}
 
 
@@ -57,9 +57,12 @@ class KeyRing:
     Args:
         variables: The variables of each provider that has several keys.
         environ: Where the keys are.
+
+    Attributes:
+        known: The routes that were asked for, each with its keys.
     """
 
-    __slots__ = ("_environ", "_keys", "_variables")
+    __slots__ = ("_environ", "_variables", "known")
 
     def __init__(
         self,
@@ -68,20 +71,20 @@ class KeyRing:
     ) -> None:
         self._variables = variables
         self._environ = environ
-        self._keys: dict[Route, tuple[KeyedRoute, ...]] = {}
+        self.known: dict[Route, tuple[KeyedRoute, ...]] = {}
 
     def of(self, route: Route) -> tuple[KeyedRoute, ...]:
         """Return *route* with each key of its provider, in order, those that are not set as well.
 
         There is always one at least.
         """
-        keys = self._keys.get(route)
+        keys = self.known.get(route)
         if keys is None:
             route = Route(route)
             variables = self._variables.get(route.provider) or (None,)
             keys = tuple(KeyedRoute.of(route, each) for each in variables)
-            if len(self._keys) < _MOST_ROUTES:
-                self._keys[route] = keys
+            if len(self.known) < _MOST_ROUTES:
+                self.known[route] = keys
         return keys
 
     def usable(self, route: Route) -> Iterator[KeyedRoute]:
@@ -102,4 +105,4 @@ class KeyRing:
 
     def routes(self) -> list[Route]:
         """Return the routes that were asked for."""
-        return list(self._keys)
+        return list(self.known)

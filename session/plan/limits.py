@@ -21,7 +21,8 @@ class Limits:
         max_retries: Further attempts on one route after the first.
         retries_beside_sibling: The same while the step may move to a healthy sibling; None: as
             many.
-        max_swaps: Swaps to another route; 0 also means that no route is ever degraded.
+        max_swaps: Swaps to another route; 0 also means that no route is ever degraded;
+            a key is, if its provider has several.
         statuses: Effective HTTP statuses that swap a step.
         max_wait: Longest wait before a retry, in seconds.
         max_step_wait: While the step may move to a healthy sibling, the most seconds in all that it

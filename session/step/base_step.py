@@ -260,9 +260,11 @@ class BaseStep:
         self.route = attempt.route
         self.engine.tally.answered(attempt.key.place)
         is_forgotten = self.degraded.recover(attempt.key, since=attempt.since)
-        self.end_probe(attempt, "healthy" if is_forgotten else "none")
+        if attempt.probe is not None:
+            self.end_probe(attempt, "healthy" if is_forgotten else "none")
         self.end(None)
-        self.reporter.raise_interrupt()
+        if self.reporter.interrupt is not None:
+            self.reporter.raise_interrupt()
 
     def abandoned(self, attempt: BaseAttempt, exc: BaseException | None, *, is_late: bool) -> None:
         """Record that the caller ended *attempt*; this is no failure of the route."""

@@ -153,7 +153,7 @@ class RouteWalk:
             history: If this route answered last, the key of that answer is taken if it is healthy.
         """
         self.left_keys = _NO_KEYS
-        keys = self._keys.of(self.route)
+        keys = self._keys.known.get(self.route) or self._keys.of(self.route)
         self.key = keys[0]  # of most routes the only one
         if len(keys) > 1:
             is_same = history is not None and history.route == self.route

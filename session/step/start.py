@@ -38,7 +38,8 @@ def choose_start(step: BaseStep) -> None:
     if step.pin is not None and step.history is not None:
         fits = step.walk.start_pinned(step.history.route or step.requested)
     elif step.active.plan is not None or step.options.unfit:
-        fits = step.walk.start(kept_route(step.history, step.active.plan))
+        kept = None if step.history is None else kept_route(step.history, step.active.plan)
+        fits = step.walk.start(kept)
     if not fits:
         raise no_route_error(step)
     step.walk.take_key(step.history)

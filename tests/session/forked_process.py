@@ -26,6 +26,7 @@ from sidestep import DegradedRoutes, Route, Sidestep, SqliteStore, StoreError
 from sidestep.session.store import sqlite_schema
 
 A, B = Route("p/a"), Route("p/b")
+_TWO_KEYS = {"p": {"wire": "openai-chat", "baseUrl": "http://p", "apiKeyEnv": ["K1", "K2"]}}
 
 
 def forked_while_held(lock: AbstractContextManager[object], child: Callable[[], bool]) -> bool:
@@ -80,6 +81,21 @@ def map_of_routes() -> bool:
         return set(health.snapshot()) == {A, B} and not health.is_available(A)
 
     return forked_while_held(health._lock, look)
+
+
+def keys() -> bool:
+    """The child knows which keys are out, and takes the next one."""
+    environ = {"K1": "one", "K2": "two", "SIDESTEP_PROVIDERS": json.dumps(_TWO_KEYS)}
+    middleware = Sidestep.from_env(environ)
+    middleware.degraded.degrade(("p", "K1"), cooldown=600)
+
+    def look() -> bool:
+        for attempt in middleware.step_sync(A):
+            with attempt:
+                key = attempt.api_key
+        return key == "two" and not middleware.degraded.is_degraded(A)
+
+    return forked_while_held(middleware.degraded._lock, look)
 
 
 def every_map() -> bool:
