@@ -10,7 +10,7 @@ from ...provider.failure import FailureKind
 from ...provider.secret import redact_shapes
 from ..equal_runs import equal_runs
 from ..error import ContextOverflow, FallbackExhausted, FallbackUnsafe, StreamInterrupted
-from ..skip_reason import TEMPORARY_REASONS
+from ..skip_reason import TEMPORARY_REASONS, without_numbers
 from .decision import is_final
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from .base_step import BaseStep
     from .degraded import DegradedRoutes
     from .step_state import Stop
+
+_MOST_RUNS = 24
+"""More runs of equal failures than a step makes without patience."""
 
 
 def error_to_raise(
@@ -136,11 +139,30 @@ def summarize_attempts(attempts: Sequence[BaseAttempt], why: str, degraded: Degr
 
 
 def _failures(attempts: Sequence[BaseAttempt]) -> Iterator[str]:
-    """Return a text for each run of equal failures, as "1-4. a/b server_error 503: ..."."""
-    for run in equal_runs(attempts, key=lambda each: f"{_place(each)} {each.failure}"):
+    """Return a text for each run of equal failures, as "1-4. a/b server_error 503: ...".
+
+    If there are many runs, as after hours of patience, all equal failures share one text.
+    """
+    runs = list(equal_runs(attempts, key=lambda each: f"{_place(each)} {each.failure}"))
+    if len(runs) > _MOST_RUNS:
+        yield from _failures_by_kind(attempts)
+        return
+    for run in runs:
         first, last = run[0].number, run[-1].number
         numbers = f"{first}" if first == last else f"{first}-{last}"
         yield f"{numbers}. {_place(run[0])} {run[0].failure}"
+
+
+def _failures_by_kind(attempts: Sequence[BaseAttempt]) -> Iterator[str]:
+    """Return a text for all failures that differ only in numbers, as "90 times, last 178. a/b"."""
+    alike: dict[str, list[BaseAttempt]] = {}
+    for attempt in attempts:
+        text = without_numbers(f"{_place(attempt)} {attempt.failure}")
+        alike.setdefault(text, []).append(attempt)
+    for each in alike.values():
+        last = each[-1]
+        numbers = f"{len(each)} times, last {last.number}" if len(each) > 1 else f"{last.number}"
+        yield f"{numbers}. {_place(last)} {last.failure}"
 
 
 def _place(attempt: BaseAttempt) -> str:

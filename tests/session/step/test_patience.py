@@ -828,3 +828,23 @@ async def test_a_step_waits_for_the_first_key_that_comes_back(
     assert clock.now - START == seconds
     outs = [out for e in events if isinstance(e, PatienceStarted) for out in e.routes]
     assert [out.api_key_env for out in outs] == [waits_for] * (waits_for is not None)
+
+
+@each_form
+@pytest.mark.asyncio
+async def test_the_error_after_hours_of_patience_counts_equal_failures() -> None:
+    bed = Bed(patience_seconds=HOUR)
+    outage = bed.outage(
+        a=9 * HOUR, b=9 * HOUR,
+        failure=lambda route, left: Answer(503 if route == A else 529, f"{left:.0f} s of wrath"),
+    )  # fmt: skip
+    step = bed.middleware.step(A)
+
+    with pytest.raises(FallbackExhausted) as caught:
+        await run(step, outage.call)
+
+    message = str(caught.value)
+    assert len(step.attempts) == len(caught.value.attempts) == 183
+    assert "183 attempts failed (122 times, last 183. openrouter/x overloaded 503: " in message
+    assert "; 61 times, last 182. anthropic/x overloaded 529: " in message
+    assert len(message) < 500
