@@ -14,6 +14,9 @@ from .terminal import printable
 if TYPE_CHECKING:
     from ..event import PatienceStarted, RouteOut
 
+_SOON = 600.0
+"""Below so many seconds the time is told to the second."""
+
 
 class Countdown:
     """Print until when a step waits, and each minute how long it still waits.
@@ -67,7 +70,8 @@ def _clock_time(seconds: float) -> str:
     """Return the local time in *seconds* from now, with its day if that is not today."""
     then = time.localtime(time.time() + seconds)
     is_today = then[:3] == time.localtime()[:3]
-    return time.strftime("%H:%M" if is_today else "%a %d %b %H:%M", then)
+    form = "%H:%M:%S" if seconds < _SOON else "%H:%M"
+    return time.strftime(form if is_today else f"%a %d %b {form}", then)
 
 
 def duration(seconds: float) -> str:

@@ -162,7 +162,7 @@ def _noon(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         pytest.param(
             (RouteOut(A, "quota 429", 60.0, "KEY_2"), RouteOut(B, "probed", None)),
-            "all routes are out: openrouter/a with KEY_2 until 12:01 (quota 429), anthropic/b "
+            "all routes are out: openrouter/a with KEY_2 until 12:01:00 (quota 429), anthropic/b "
             "(probed); Ctrl-C ends the wait",
             id="a key, and a route that another step asks just now",
         ),
