@@ -212,6 +212,8 @@ class BaseStep:
         self.walk.restart()
         choose_start(self)
         await count_start(self)
+        if self.walk.route != self.attempts[-1].route:
+            self.caches.move_to(self.walk.route)  # counted in the cost; no event tells of it
         self.walk.report_restart()
 
     async def count_tokens(self, route: Route) -> bool:

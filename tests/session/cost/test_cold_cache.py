@@ -149,6 +149,20 @@ async def test_a_summary_leaves_no_cache() -> None:
 
 
 @pytest.mark.asyncio
+async def test_after_a_summary_no_route_has_the_cache_of_what_it_read() -> None:
+    there = [counted(1), counted(5, text="Sum.")]
+    answers = {A: [counted(90_000), counted(90_000), DOWN, counted(1)], B: there}
+    async with Outage(answers, session=FREE) as outage:
+        for _ in range(3):
+            await outage.session.turn(LONG)
+        assert await Summary(keep=0, route=B)(outage.session)
+        outage.clock.now += 61.0
+        await outage.session.turn("Hi.")
+
+    assert moves(outage)[-1] == ("StepStarted", A, near(2_500), None)
+
+
+@pytest.mark.asyncio
 async def test_asking_for_another_route_is_a_move_too() -> None:
     async with Outage({A: counted(10_000), B: counted(1)}, session=FREE) as outage:
         await outage.session.turn("Hi.")

@@ -217,6 +217,26 @@ async def test_each_message_holds_the_cooldowns_that_run(
 
 
 @pytest.mark.asyncio
+async def test_a_message_that_is_stored_while_it_streams_holds_them_at_the_end() -> None:
+    """Its eager tool had run when its route failed."""
+
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    call = {"tool_calls": [{"id": "toolu_1", "name": "look", "input": {}}], "after": 4}
+    answers = {B: [call | {"error": 529}, {"text": "ok"}], A: {"text": "ok"}}
+    store = MemoryStore()
+    options = {"store": store, "tools": [look], "eager": True}
+    async with Outage(answers, route=B, session=options) as outage:
+        await outage.session.turn("Hi.")
+        _, broken, _ = (await store.load()).values()
+
+    assert broken.has_calls
+    assert [each.name for each in broken.cooldowns] == [B]
+
+
+@pytest.mark.asyncio
 async def test_another_session_of_the_process_keeps_what_the_process_knows() -> None:
     """Its clock may be another one than the wall's, and its cooldown has ended."""
     store = MemoryStore()
