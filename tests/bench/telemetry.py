@@ -87,9 +87,7 @@ def measure(rounds: int) -> list[Row]:
         Row("a step in OpenTelemetry", took["otel"], nobody, plainly, OTEL_LIMIT, "more"),
         Row("the same", took["otel"], "its spans by hand", took["by hand"], BY_HAND_LIMIT),
         Row("a step in Prometheus", took["prometheus"], nobody, plainly, PROMETHEUS_LIMIT, "more"),
-        Row(
-            "a step nobody observes", plainly, "no counts", took["uncounted"], STATUS_LIMIT, "more"
-        ),
+        Row("the counts of a status", plainly, "none", took["uncounted"], STATUS_LIMIT, "more"),
     ]
 
 
