@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from ..serve.access import new_token
 from ..serve.client_setup import ClientSetup
 from ..serve.server import NEW_TOKEN, Serve
 from ..step.middleware import Sidestep
+from ..telemetry.export import exporting
 from . import signals
 from .exit_code import ExitCode
 from .option import Place
@@ -118,9 +120,13 @@ def serve_until_end(settings: ServeSettings, environ: Mapping[str, str]) -> int:
     else:
         log_to_stderr()
     middleware = Sidestep.from_env(environ, journal=settings.journal)
-    if settings.command:
-        return anyio.run(_serve, settings, environ, middleware)
-    return signals.run(lambda: _serve(settings, environ, middleware))
+    with exporting(middleware, environ, partial(click.echo, err=True)):
+        if settings.command:
+            return anyio.run(_serve, settings, environ, middleware)
+        return signals.run(
+            lambda: _serve(settings, environ, middleware),
+            on_usr1=lambda: click.echo(f"status: {middleware.status()}", err=True),
+        )
 
 
 async def _serve(settings: ServeSettings, environ: Mapping[str, str], middleware: Sidestep) -> int:

@@ -53,6 +53,8 @@ STATUS = "sidestep.status"
 REASON = "sidestep.reason"
 KEY_VARIABLE = "sidestep.api_key_env"
 NEXT_KEY_VARIABLE = "sidestep.next_key_env"
+COLD_TOKENS = "sidestep.cold_tokens"
+COLD_DOLLARS = "sidestep.cold_dollars"
 
 _PROVIDERS = {
     "openai-chat": "openai",

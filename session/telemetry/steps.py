@@ -265,6 +265,8 @@ _FIELDS = {
     "verdict": name.REASON,
     "api_key_env": name.KEY_VARIABLE,
     "next_key_env": name.NEXT_KEY_VARIABLE,
+    "cold_tokens": name.COLD_TOKENS,
+    "cold_money": name.COLD_DOLLARS,
 }
 
 

@@ -134,6 +134,13 @@ def test_an_exporter_gets_the_spans_of_the_turn_and_stdout_only_the_answer(tmp_p
     assert '"service.name": "sidestep"' in ran.stderr
 
 
+def test_serve_exports_as_well(tmp_path: Path) -> None:
+    ran = run_command("serve", "--", "true", cwd=tmp_path, OTEL_TRACES_EXPORTER="console")
+
+    assert ran.returncode == 0
+    assert ran.stderr.count("OpenTelemetry: traces go to console\n") == 1
+
+
 def test_the_service_has_the_name_of_the_variable(tmp_path: Path) -> None:
     ran = ask(tmp_path, OTEL_TRACES_EXPORTER="console", OTEL_SERVICE_NAME="mine")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind
@@ -195,6 +196,25 @@ async def test_the_step_has_what_was_asked_and_what_the_provider_counted(seen: S
     assert found["gen_ai.usage.input_tokens"] > 0
     assert found["gen_ai.usage.output_tokens"] > 0
     assert found["gen_ai.response.time_to_first_chunk"] > 0
+
+
+async def test_what_our_own_client_sends_is_below_the_span_of_its_attempt(seen: Seen) -> None:
+    """An instrumentation of httpx takes what is current when the request is sent."""
+    sent_in: list[trace.SpanContext] = []
+
+    async def send(_: httpx.Request) -> None:
+        sent_in.append(trace.get_current_span().get_span_context())
+
+    async with Outage({A: {"status": 503}, B: {"text": "hello"}}) as outage:
+        outage.http.event_hooks = {"request": [send]}
+        seen.watch(outage.middleware)
+        await outage.session.turn("hi")
+        await outage.session.side_call("and?")
+
+    attempts = (FIRST, SECOND, SECOND)
+    spans = {span.context.span_id: span.name for span in seen.spans if span.context}
+    assert [spans[each.span_id] for each in sent_in] == list(attempts)
+    assert len({each.span_id for each in sent_in}) == 3
 
 
 CONTENT = (
