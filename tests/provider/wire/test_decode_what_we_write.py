@@ -179,7 +179,7 @@ OWN: dict[Wire, list[ModelPart]] = {
         ToolCall("call_1", "read", {"path": "a.py"}, item_id="fc_own"),
     ],
     "gemini": [
-        Reasoning("Hm"),
+        Reasoning("Hm", signature="c2ln"),
         Text("Hello", signature="c2ln"),
         ToolCall("call_1", "read", {"path": "a.py"}, signature="c2ln"),
     ],
@@ -269,7 +269,7 @@ def test_gemini_without_events_is_one_json_array() -> None:
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_stream_has_no_line_ends_but_its_own(wire: Wire) -> None:
     text = "a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\nh\ri"
-    parts = [Reasoning(text), Text(text), ToolCall(text, text, {text: text})]
+    parts: list[Part] = [Reasoning(text), Text(text), ToolCall(text, text, {text: text})]
     answer = Answer(parts=parts, wire=wire, stop="stop")
     held, fed = writer(wire), writer(wire)
     streams = [

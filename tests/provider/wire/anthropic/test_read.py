@@ -121,10 +121,16 @@ def test_a_result_goes_into_its_call(block: Any, expected: ToolCall) -> None:
 def test_an_id_that_comes_again_belongs_to_the_latest_call() -> None:
     again = {**USE, "input": {"path": "b.py"}}
 
-    made = request(HELLO, assistant(USE), user(result("1")), assistant(again), user(result("2")))
+    closed = request(HELLO, assistant(USE), user(result("1")), assistant(again), user(result("2")))
+    left_open = request(HELLO, assistant(USE), HELLO, assistant(again), user(result("2")))
 
-    outputs = [part.output for m in made.conversation.messages[1:] for part in m.parts]  # type: ignore[union-attr]
-    assert outputs == ["1", "2"]
+    assert outputs(closed) == ["1", "2"]
+    assert outputs(left_open) == [None, "2"]
+
+
+def outputs(made: ReadRequest) -> list[object]:
+    parts = (part for message in made.conversation.messages for part in message.parts)
+    return [part.output for part in parts if isinstance(part, ToolCall)]
 
 
 UNREADABLE = [

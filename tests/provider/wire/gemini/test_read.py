@@ -238,6 +238,7 @@ def choice(mode: str, *names: str) -> dict[str, Any]:
         pytest.param(thinking(thinkingLevel="high"), {"reasoning": "high"}, id="in small letters"),
         pytest.param(thinking(includeThoughts=True), {}, id="only shown"),
         pytest.param(thinking(thinkingBudget=0), {"reasoning": "none"}, id="no budget"),
+        pytest.param(thinking(thinkingBudget=128), {"reasoning": "none"}, id="the least of a Pro"),
         pytest.param(thinking(thinkingBudget=-1), {}, id="any budget"),
         pytest.param(thinking(thinkingBudget=8192), {"reasoning": "medium"}, id="a budget"),
         pytest.param(thinking(thinkingBudget=32768), {"reasoning": "max"}, id="the largest budget"),
