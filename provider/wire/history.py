@@ -33,7 +33,7 @@ class History:
             self._open[call.id].append(call)
 
     def check(self, fields: Fields, name: str, *, system: int = 0) -> None:
-        """Check that the list *name* of *fields* had at least one message in it.
+        """Check that the list *name* of *fields* had a message in it, and how it ends.
 
         Args:
             system: How many messages come from somewhere else.
@@ -43,6 +43,10 @@ class History:
         """
         if len(self.messages) <= system and not fields.report.unreadable:
             raise RequestError(fields.place(name), "is empty: write at least one message")
+        last = self.messages[-1] if self.messages else None
+        if last is not None and last.role == "assistant" and not last.has_calls:
+            what = "the beginning of an answer that the model must continue"
+            fields.report.cannot_move(what, fields.place(name))
 
     def add_result(self, fields: Fields, id_: str, output: Output, *, is_error: bool) -> None:
         """Put a result, which stands in *fields*, into the first open call with its id."""

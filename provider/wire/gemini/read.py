@@ -74,7 +74,8 @@ def _texts(fields: Fields) -> list[Part]:
     if isinstance(instruction := fields.get("systemInstruction"), str):
         return [Text(instruction)]
     parts = fields.object("systemInstruction").objects("parts")
-    return [Text(part.string("text") or "") for part in parts]
+    read = (_text_or_image(part) for part in parts)
+    return [part for part in read if part is not None]
 
 
 def _read_content(content: Fields, history: History) -> None:

@@ -86,7 +86,9 @@ def _text_or_image(block: Fields) -> Text | Image | None:
     if kind == "text":
         return Text(block.string("text") or "")
     if kind == "image_url":
-        return image_of(block, block.object("image_url").needed("url"))
+        is_string = isinstance(block.get("image_url"), str)
+        owner, name = (block, "image_url") if is_string else (block.object("image_url"), "url")
+        return image_of(block, owner.needed(name))
     block.cannot_move(f"a part of type {kind!r}")
     return None
 

@@ -237,3 +237,21 @@ def test_any_json_at_any_place_is_read_or_refused(wire: Wire, data: st.DataObjec
     except RequestError:
         return
     assert request.conversation.messages or request.unreadable
+
+
+HALF: dict[Wire, tuple[str, dict[str, Any]]] = {
+    "anthropic": ("messages", {"role": "assistant", "content": "{"}),
+    "openai-chat": ("messages", {"role": "assistant", "content": "{", "prefix": True}),
+    "openai-responses": ("input", {"role": "assistant", "content": "{"}),
+    "gemini": ("contents", {"role": "model", "parts": [{"text": "{"}]}),
+}
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_an_answer_that_must_go_on_cannot_move(wire: Wire) -> None:
+    name, half = HALF[wire]
+    body = {**BODIES[wire], name: [*BODIES[wire][name], half]}
+
+    made = read(wire, body)
+
+    assert made.unreadable == (f"the beginning of an answer that the model must continue ({name})",)

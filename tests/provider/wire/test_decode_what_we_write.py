@@ -217,10 +217,12 @@ def test_a_cut_answer_stays_cut(wire: Wire) -> None:
     made = writer(wire)
     answer = Answer(parts=[Text("Half an")], wire="gemini", stop="MAX_TOKENS")
 
-    reader, _ = read(wire, made.start(), made.end(answer))
+    written = made.end(answer)
+    reader, _ = read(wire, made.start(), written)
 
     assert reader.is_whole
     check_end(reader, answer)
+    assert wire != "openai-responses" or b"event: response.incomplete\n" in written
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -92,7 +92,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("block", "part"), ANSWERS)
 def test_what_the_model_wrote_is_read(block: Any, part: Part) -> None:
-    made = request(HELLO, assistant(block))
+    made = request(HELLO, assistant(block), HELLO)
 
     assert made.conversation.messages[1] == Message("assistant", [part])
     assert made.can_move
@@ -221,12 +221,12 @@ LEFT_OUT = [
         id="strict",
     ),
     pytest.param(
-        {"messages": [HELLO, assistant({**text("a"), "citations": [{}]})]},
+        {"messages": [HELLO, assistant({**text("a"), "citations": [{}]}), HELLO]},
         "citations",
         id="citations",
     ),
     pytest.param(
-        {"messages": [HELLO, assistant(text("a"), {"type": "fallback"})]},
+        {"messages": [HELLO, assistant(text("a"), {"type": "fallback"}), HELLO]},
         "a block of type 'fallback'",
         id="a mark of a failover",
     ),

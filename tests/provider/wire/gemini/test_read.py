@@ -94,7 +94,7 @@ PARTS = [
 
 @pytest.mark.parametrize(("part", "expected"), PARTS)
 def test_what_the_model_wrote_is_read(part: dict[str, Any], expected: Part) -> None:
-    made = request(HELLO, model(part))
+    made = request(HELLO, model(part), HELLO)
 
     assert made.conversation.messages[1] == Message("assistant", [expected])
     assert (made.unreadable, made.left_out) == ((), ())
@@ -165,6 +165,7 @@ UNREADABLE = [
         "inlineData",
         id="a picture of the model's",
     ),
+    pytest.param({"systemInstruction": {"parts": [{"fileData": {}}]}}, "fileData", id="system"),
     pytest.param({"contents": [HELLO, user(result({}))]}, "a result without a call", id="no call"),
     *(
         pytest.param({"tools": [{name: {}}]}, f"a tool `{name}`", id=name)

@@ -50,6 +50,11 @@ PARTS = [
         [picture("data:image/png;base64,aWNv")], [Image("image/png", "aWNv")], id="a picture"
     ),
     pytest.param(
+        [{"type": "image_url", "image_url": "data:image/png;base64,aWNv"}],
+        [Image("image/png", "aWNv")],
+        id="a picture as a string",
+    ),
+    pytest.param(
         [picture("data:image/png;charset=utf-8;base64,aWNv")],
         [Image("image/png", "aWNv")],
         id="a picture with a parameter",
@@ -118,9 +123,9 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("message", "parts"), ANSWERS)
 def test_what_the_model_wrote_is_read(message: dict[str, Any], parts: list[Part]) -> None:
-    made = request(HELLO, message)
+    made = request(HELLO, message, HELLO)
 
-    assert made.conversation.messages[1:] == [Message("assistant", parts)]
+    assert made.conversation.messages[1:-1] == [Message("assistant", parts)]
     assert made.can_move
 
 

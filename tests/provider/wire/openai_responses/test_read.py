@@ -85,9 +85,9 @@ def test_a_string_is_what_the_user_writes() -> None:
     ],
 )
 def test_a_message_is_read(item: dict[str, Any], expected: Message) -> None:
-    made = request(item)
+    made = request(item, HELLO)
 
-    assert made.conversation.messages == [expected]
+    assert made.conversation.messages == [expected, Message("user", [Text("Hello")])]
     assert (made.unreadable, made.left_out) == ((), ())
 
 
@@ -208,7 +208,13 @@ def test_what_no_other_route_can_read_is_told(more: dict[str, Any], why: str) ->
             id="strict",
         ),
         pytest.param(
-            {"input": [HELLO, message("assistant", text("a", "output_text", annotations=[{}]))]},
+            {
+                "input": [
+                    HELLO,
+                    message("assistant", text("a", "output_text", annotations=[{}])),
+                    HELLO,
+                ]
+            },
             "annotations",
             id="annotations",
         ),
