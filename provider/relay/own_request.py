@@ -88,7 +88,11 @@ def answered_headers(lines: Iterable[tuple[str, str]], secret: Secret) -> Lines:
     found = tuple((name.lower(), value) for name, value in lines)
     dropped = _HOPS | _ANSWERED | _named_in_connection(found)
     hidden = secret.redact if secret.key else str
-    return tuple((name, hidden(value)) for name, value in found if name not in dropped)
+    return tuple(
+        (name, hidden(value))
+        for name, value in found
+        if name not in dropped and value.isascii() and value.isprintable()
+    )
 
 
 def credential(value: str) -> str:

@@ -50,6 +50,7 @@ class HttpConnection:
     Attributes:
         http: The state of HTTP on this connection.
         is_closing: True: no further request is read.
+        is_head: The request asks for a head without a body.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class HttpConnection:
         self.sock = sock
         self.http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
         self.is_closing = False
+        self.is_head = False
         self._max_body = max_body
         self._patience = patience
         self._reading: anyio.CancelScope | None = None
@@ -100,6 +102,7 @@ class HttpConnection:
         self._reading = None
         if request is None:
             return False
+        self.is_head = request.method == "HEAD"
         has_left = await self.answer(request)
         if request.body is None and not has_left:
             await self.sock.drain()

@@ -36,7 +36,7 @@ MAX_BODY = 64 * 1024 * 1024
 
 _BARE = re.compile(
     r"(?:/v1)?/messages(?:/count_tokens)?|(?:/v1)?/chat/completions"
-    r"|(?:/v1)?/responses(?:/input_tokens)?|/v1(?:beta|alpha)?/models/[^/].*:\w+"
+    r"|(?:/v1)?/responses(?:/input_tokens)?|/v1(?:beta|alpha)?/models/[^/].*:(?:generateContent|streamGenerateContent|countTokens)"
 )
 """Paths without a provider."""
 _OWN: Mapping[Wire, str] = {

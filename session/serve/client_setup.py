@@ -63,12 +63,22 @@ class ClientSetup:
 
     @property
     def codex(self) -> tuple[str, ...]:
-        """The options of Codex, which reads no address from a variable."""
+        """The options of Codex, which reads no address from a variable.
+
+        Its web search and its sub-agents are off, because only OpenAI has them: a request with such
+        tools cannot go to a sibling. An option that the user writes comes later, and counts.
+        """
         provider = (
             f'{{name="sidestep",base_url="{self.url}/openai/v1",wire_api="responses",'
             'env_key="OPENAI_API_KEY"}'
         )
-        return ("-c", 'model_provider="sidestep"', "-c", f"model_providers.sidestep={provider}")
+        settings = (
+            f"model_providers.sidestep={provider}",
+            'model_provider="sidestep"',
+            'web_search="disabled"',
+            "agents.enabled=false",
+        )
+        return tuple(word for setting in settings for word in ("-c", setting))
 
     def variables(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the variables for a client that is started in *environ*."""

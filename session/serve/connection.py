@@ -19,7 +19,7 @@ from ...provider.wire.registry import writer_of
 from .asked import MAX_BODY, Asked, place_of, wire_of
 from .models import listed_at
 from .other_request import count_tokens, pass_on
-from .outlet import Outlet
+from .outlet import ClientLeft, Outlet
 from .pages import page_at
 from .served_step import EVENTS, ServedStep
 
@@ -83,8 +83,8 @@ class ServeConnection(HttpConnection):
         """Answer *request*; a mistake of ours is logged, and the client gets a 500."""
         try:
             await self._answer(request)
-        except OSError:
-            raise  # the client has left
+        except (OSError, ClientLeft):
+            return  # the connection is closed, because the answer has not ended
         except Exception:
             logger.exception("a request to the local address failed")
             if self.http.our_state is not h11.SEND_RESPONSE:

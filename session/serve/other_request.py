@@ -56,11 +56,14 @@ async def pass_on(
     if _STRANGE.search(unquote(place.rest)):
         return _bad_gateway(f"the path {place.rest!r} is not passed on", 400)
     caller = shared.access.caller(request)
+    headers = kept_headers(request.lines, without=caller.hidden)
+    if coding := request.headers.get("content-encoding"):
+        headers += (("content-encoding", coding),)
     own = OwnRequest(
         provider=provider,
         method=request.method,
         url=address_of(provider, place.rest, _query(request, caller)),
-        headers=kept_headers(request.lines, without=caller.hidden),
+        headers=headers,
         content=request.body or b"",
         secret=_secret(shared, provider, caller),
     )

@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 Lines = Iterable[tuple[str, str]]
 
 
+class ClientLeft(BaseException):
+    """The client left while something was sent to it."""
+
+
 class Outlet:
     """Sends one response. Its methods but `keep_alive` are called by one task.
+
+    They raise `ClientLeft`, which no attempt of a step takes for a failure of its route.
 
     Args:
         first: Seconds after which the status line of a stream goes out, whatever has come.
@@ -61,8 +67,8 @@ class Outlet:
                     return
                 try:
                     await self._begin(200, headers, ping)
-                except OSError:
-                    return  # the client has left, which the connection sees
+                except ClientLeft:
+                    return  # the connection sees it
             seconds = self._every
 
     async def _ends_within(self, seconds: float) -> bool:
@@ -86,7 +92,7 @@ class Outlet:
 
     async def end(self) -> None:
         """End a stream that has begun."""
-        await self._connection.send_event(h11.EndOfMessage())
+        await self._write(self._connection.http.send(h11.EndOfMessage()) or b"")
 
     async def whole(self, status: int, headers: Lines, body: bytes) -> None:
         """Send a whole response, or only its body if the status line has gone out."""
@@ -99,9 +105,9 @@ class Outlet:
             self.has_begun = True
             connection = self._connection
             head = connection.begin(status, headers, length=len(body))
-            data = connection.http.send(h11.Data(data=body)) or b""
+            data = b"" if connection.is_head else connection.http.send(h11.Data(data=body)) or b""
             end = connection.http.send(h11.EndOfMessage()) or b""
-            await connection.sock.send(head + data + end)
+            await self._write(head + data + end)
 
     async def _begin(self, status: int, headers: Lines, data: bytes) -> None:
         if self.has_begun:
@@ -110,7 +116,14 @@ class Outlet:
         self.has_begun = True
         connection = self._connection
         head = connection.begin(status, headers, length=None)
-        await connection.sock.send(head + (connection.http.send(h11.Data(data=data)) or b""))
+        await self._write(head + (connection.http.send(h11.Data(data=data)) or b""))
 
     async def _send(self, data: bytes) -> None:
-        await self._connection.send_event(h11.Data(data=data))
+        await self._write(self._connection.http.send(h11.Data(data=data)) or b"")
+
+    async def _write(self, data: bytes) -> None:
+        try:
+            await self._connection.sock.send(data)
+        except OSError as error:
+            self._connection.is_closing = True
+            raise ClientLeft from error

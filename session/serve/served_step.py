@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +17,7 @@ from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
 from .history import depends_on_history, history_of
 from .memory import AnswerMemory, shown_to
+from .outlet import ClientLeft
 from .refused import failure_to_send
 
 if TYPE_CHECKING:
@@ -90,7 +92,11 @@ class ServedStep:
         self._refused: OwnReply | None = None
 
     async def run(self) -> None:
-        """Take the step, and send its answer or its failure."""
+        """Take the step, and send its answer or its failure, unless the client leaves."""
+        with suppress(ClientLeft):
+            await self._run()
+
+    async def _run(self) -> None:
         step = None
         try:
             self._own = self._own_request()

@@ -145,7 +145,7 @@ async def _addresses(stack: AsyncExitStack, url: str, wire: str) -> dict[str, st
     found = {"bare": await stack.enter_async_context(copying(url))}
     for hold in ("whole", "first"):
         client = await stack.enter_async_context(Client(providers=known, environ={}))
-        serve = Serve(Sidestep(CONFIG), client, hold=hold, token=None)  # type: ignore[arg-type]
+        serve = Serve(Sidestep(CONFIG), client, hold=hold, token=None)
         await stack.enter_async_context(serve)
         found[hold] = f"{serve.url}/{wire}"
     return found

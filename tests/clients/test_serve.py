@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
+from sidestep.session.serve.client_setup import ClientSetup
+
 from ..session.serve.served import serving
 from .client import CLIENTS, OUTPUT
 from .test_clients import DONE, LONGEST, PRESENT, Turn, quiet, run
@@ -90,6 +92,7 @@ async def turn(name: str, route: str, sibling: str, outage: str, tmp_path: Path)
         launch = client.launch(served.serve.url, home, route)
         env = {**quiet(home), **launch.variables}
         with anyio.fail_after(LONGEST):
-            printed, status = await run(launch.command, env, work)
+            command = ClientSetup(served.serve.url, None).command(launch.command)
+            printed, status = await run(tuple(command), env, work)
         requests = [*served.stub.requests, *served.stub.counts]
     return Turn(printed, status, requests)

@@ -6,6 +6,8 @@ import anyio
 import httpx
 import pytest
 
+from sidestep.provider.server.tcp_socket import Socket
+
 from .served import CLAUDE, SIBLING, serving
 
 pytestmark = pytest.mark.asyncio
@@ -185,3 +187,27 @@ async def test_64_streams_at_once_are_all_answered() -> None:
 
         assert [each.status_code for each in came] == [200] * 64
         assert all(each.text.rstrip().endswith('"message_stop"}') for each in came)
+
+
+@pytest.mark.parametrize("hold", ["whole", "first"])
+async def test_a_client_that_leaves_while_it_is_sent_to_is_no_failure_of_the_route(
+    hold: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sent = Socket.send
+    answer = {"text": "An answer in pieces.", "chunk": 4, "pace": 0.01}
+    answers = {CLAUDE: answer, SIBLING: HELLO}
+    async with serving(answers, siblings={CLAUDE: SIBLING}, hold=hold) as served:
+
+        async def send(self: Socket, data: bytes) -> None:
+            if b"x-sidestep-route" in data:
+                raise BrokenPipeError
+            await sent(self, data)
+
+        monkeypatch.setattr(Socket, "send", send)
+        with pytest.raises(httpx.RemoteProtocolError):
+            await served.ask(CLAUDE)
+        monkeypatch.undo()
+
+        assert served.middleware.degraded.snapshot() == {}
+        assert [each.route for each in served.stub.requests] == [CLAUDE]
+        assert "failed" not in caplog.text

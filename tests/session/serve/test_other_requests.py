@@ -65,6 +65,37 @@ async def test_whatever_else_a_provider_offers_is_passed_on_and_back() -> None:
         assert request.headers["x-a"] == "b"
 
 
+async def test_a_body_that_is_passed_on_stays_compressed() -> None:
+    async with (
+        upstream(b"{}") as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (_, http, *_r),
+    ):
+        sent = {"content-encoding": "gzip"}
+        await http.post("/anthropic/v1/files", content=b"\x1f\x8b...", headers=sent)
+        (request,) = provider.requests
+
+        assert request.body == b"\x1f\x8b..."
+        assert request.headers["content-encoding"] == "gzip"
+
+
+@pytest.mark.parametrize("path", ["/", "/anthropic", "/v1/models", "/_sidestep/status"])
+async def test_a_head_has_no_body(path: str) -> None:
+    async with serving(HELLO, siblings=MAP) as served:
+        for _ in range(2):  # on one connection, which a body would spoil
+            answer = await served.http.head(path)
+
+            assert answer.status_code in {200, 404}
+            assert answer.content == b""
+
+
+@pytest.mark.parametrize("path", ["/v1beta/models/m:embedContent", "/v1/embeddings"])
+async def test_what_is_no_call_needs_a_provider_in_its_path(path: str) -> None:
+    async with serving(HELLO) as served:
+        answer = await served.http.post(path, json={})
+
+        assert answer.status_code == 404
+
+
 async def test_what_is_passed_on_degrades_nothing() -> None:
     async with (
         upstream(b"no", 503) as provider,
