@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
+from weakref import WeakSet
 
 from ...provider.route import Route
 from ..clock import Clock
@@ -85,6 +87,7 @@ class Counts:
             TurnStarted: self._turn_started,
             TurnEnded: self._turn_ended,
         }
+        _COUNTS.add(self)
 
     def __call__(self, observation: Observation) -> None:
         """Count *observation*, if it is of a kind that is counted."""
@@ -181,3 +184,20 @@ class Counts:
         self._add("turns", FAILED if event.error else ANSWERED)
         if event.error is None and turn[0]:
             self._add("turns_saved")
+
+    def _outlive_fork(self) -> None:
+        """Take a lock that nobody holds, because only the forking thread lives on in a child."""
+        self._lock = threading.RLock()
+
+
+_COUNTS: WeakSet[Counts] = WeakSet()
+"""Every count of this process, for a child that is forked."""
+
+
+def _after_fork() -> None:
+    for each in list(_COUNTS):
+        each._outlive_fork()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(after_in_child=_after_fork)

@@ -23,7 +23,9 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import any_schema
 
 from sidestep import DegradedRoutes, Route, Sidestep, SqliteStore, StoreError
+from sidestep.session.clock import SystemClock
 from sidestep.session.store import sqlite_schema
+from sidestep.session.telemetry.counts import Counts
 
 A, B = Route("p/a"), Route("p/b")
 _TWO_KEYS = {"p": {"wire": "openai-chat", "baseUrl": "http://p", "apiKeyEnv": ["K1", "K2"]}}
@@ -69,6 +71,36 @@ def configuration() -> bool:
         return middleware.healthy(A) == A and middleware.config is not None
 
     return forked_while_held(middleware._watcher.lock, look)
+
+
+def counts_of_attempts() -> bool:
+    """The status counts attempts in the child."""
+    middleware = Sidestep()
+
+    def look() -> bool:
+        take_step(middleware)
+        return [each.attempts for each in middleware.status().routes] == [1]
+
+    return forked_while_held(middleware.tally._lock, look)
+
+
+def counts_for_prometheus() -> bool:
+    """What a collector shows is counted in the child."""
+    counts = Counts(SystemClock(), most_routes=9)
+    middleware = Sidestep()
+    middleware.observe(counts)
+
+    def look() -> bool:
+        take_step(middleware)
+        return counts.values()["steps"] == {("answered",): 1}
+
+    return forked_while_held(counts._lock, look)
+
+
+def take_step(middleware: Sidestep) -> None:
+    for attempt in middleware.step_sync(A):
+        with attempt:
+            pass
 
 
 def map_of_routes() -> bool:

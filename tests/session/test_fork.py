@@ -15,6 +15,7 @@ from . import forked_process
 @pytest.mark.parametrize(
     "what",
     [
+        "counts_of_attempts", "counts_for_prometheus",
         "configuration", "map_of_routes", "keys", "every_map", "map_in_the_middle_of_a_change",
         "probe", "new_session_file", "open_session_file", "import_in_another_thread",
         "model_in_another_thread",
