@@ -30,6 +30,8 @@ OUTAGES = {
     "error": {"text": "Half an answer", "chunk": 4, "after": 2, "error": 529},
     "stall": {"text": "Half an answer", "chunk": 4, "after": 2, "stall": True},
 }
+RENAMED = {"gemini/gemini-3-pro-preview": ("gemini/gemini-3.1-pro-preview",)}
+"""What Gemini CLI asks for in place of the model that it is told."""
 SIBLINGS = {
     "own wire": {
         "anthropic": "anthropic/claude-opus-5-5",
@@ -85,10 +87,9 @@ async def turn(name: str, route: str, sibling: str, outage: str, tmp_path: Path)
         sibling: [*([step] if client.tool is not None else []), client.last or DONE],
         "*": OUTAGES[outage],
     }
+    siblings = dict.fromkeys((route, *RENAMED.get(route, ())), sibling)
     timeouts = {"firstEvent": 20, "gap": 2}
-    async with serving(
-        answers, siblings={route: sibling}, strict=True, timeouts=timeouts
-    ) as served:
+    async with serving(answers, siblings=siblings, strict=True, timeouts=timeouts) as served:
         launch = client.launch(served.serve.url, home, route)
         env = {**quiet(home), **launch.variables}
         with anyio.fail_after(LONGEST):
