@@ -39,7 +39,8 @@ from sidestep import (
 from sidestep.provider.failure import Stage
 from sidestep.session.event import AttemptStarted, Event, StepEnded
 from sidestep.session.event_json import to_json
-from sidestep.session.step.waiter import drive
+from sidestep.session.step.waiter import IN_LOOP, drive
+from sidestep.session.step.wake_up import WakeUps
 
 from ...virtual import CommonClock, VirtualClock, virtual_backend
 from .form import each_form, run
@@ -848,3 +849,52 @@ async def test_the_error_after_hours_of_patience_counts_equal_failures() -> None
     assert "183 attempts failed (122 times, last 183. openrouter/x overloaded 503: " in message
     assert "; 61 times, last 182. anthropic/x overloaded 529: " in message
     assert len(message) < 500
+
+
+@each_form
+@pytest.mark.asyncio
+async def test_a_conversation_pinned_to_a_sibling_does_not_wait_for_the_requested_route() -> None:
+    bed = Bed(move_policy="first_call", fallback_models_by_model={B: (A,)})
+    outage = bed.outage(a=30.0)
+    history = MoveHistory(holds_calls=True, route=A)
+
+    await run(bed.middleware.step(B, history=history), outage.call)
+
+    assert [(route, at - START) for route, at in outage.asked] == [(A, 0.0), (A, 60.0)]
+
+
+@each_form
+@pytest.mark.parametrize(
+    ("kind", "asked_at"),
+    [
+        pytest.param(FailureKind.AUTH, 60.0, id="a refused key, which another step met"),
+        pytest.param(FailureKind.NOT_FOUND, 60.0, id="a model that is not there"),
+        pytest.param(FailureKind.OVERLOADED, 30.0, id="an overload"),
+        pytest.param(None, 30.0, id="nobody knows what"),
+    ],
+)
+@pytest.mark.asyncio
+async def test_what_keeps_an_untried_sibling_out_decides_whether_it_is_waited_for(
+    kind: FailureKind | None, asked_at: float
+) -> None:
+    bed = Bed(fallback_models_by_model={A: (B, C)}, max_fallback_attempts=1)
+    bed.middleware.degraded.degrade(C, cooldown=30, kind=kind)
+    outage = bed.outage(a=30.0, b=HOUR)
+
+    await run(bed.middleware.step(A), outage.call)
+
+    assert [at - START for _, at in outage.asked] == [0.0, 0.0, asked_at]
+
+
+@pytest.mark.asyncio
+async def test_a_change_between_the_look_and_the_nap_is_not_missed() -> None:
+    clock = VirtualClock()
+    wake_ups = WakeUps()
+    seen = wake_ups.count
+
+    wake_ups.wake()
+    await IN_LOOP.nap(clock, 60.0, wake_ups, seen=seen)
+    assert clock.slept == []
+
+    await IN_LOOP.nap(clock, 60.0, wake_ups, seen=wake_ups.count)
+    assert clock.slept == [60.0]
