@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from weakref import WeakKeyDictionary
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from prometheus_client.registry import Collector, CollectorRegistry
 
 from ..step.middleware import Sidestep
 from .counts import FAMILIES, Counts, Key
@@ -66,13 +67,17 @@ class SidestepCollector(Collector):
         return left
 
 
-def collector(*middlewares: Sidestep, most_routes: int = 100) -> SidestepCollector:
+def collector(
+    *middlewares: Sidestep, registry: CollectorRegistry | None = None, most_routes: int = 100
+) -> SidestepCollector:
     """Return a collector of what happens in *middlewares*, for any registry of Prometheus.
 
-    The listeners of the middlewares stay as they are. A registry refuses two collectors, so pass
-    all middlewares to one, or `add` a later one.
+    The listeners of the middlewares stay as they are.
 
     Args:
+        registry: Where the collector is registered at once. If this function has registered one
+            there already, the middlewares are added to that one, because a registry takes no
+            metric twice. None: register the collector yourself, once.
         most_routes: See `SidestepCollector`.
 
     Raises:
@@ -80,7 +85,20 @@ def collector(*middlewares: Sidestep, most_routes: int = 100) -> SidestepCollect
     """
     if not middlewares:
         raise TypeError("`collector` needs a `Sidestep`: write `collector(middleware)`")
-    return SidestepCollector(middlewares, most_routes=most_routes)
+    registered = None if registry is None else _REGISTERED.get(registry)
+    if registered is None:
+        made = SidestepCollector(middlewares, most_routes=most_routes)
+        if registry is not None:
+            registry.register(made)
+            _REGISTERED[registry] = made
+        return made
+    for middleware in middlewares:
+        registered.add(middleware)
+    return registered
+
+
+_REGISTERED: WeakKeyDictionary[CollectorRegistry, SidestepCollector] = WeakKeyDictionary()
+"""The collector that `collector` has registered in each registry."""
 
 
 def _counts_of(middleware: Sidestep, most_routes: int) -> Counts:

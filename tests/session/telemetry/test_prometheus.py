@@ -183,6 +183,20 @@ def test_several_middlewares_are_counted_together(
     assert values(registry, "sidestep_steps_total") == {("answered",): 3}
 
 
+def test_middlewares_of_several_places_may_register_in_one_registry(
+    clock: VirtualClock, registry: CollectorRegistry
+) -> None:
+    first, second, elsewhere = made(clock), made(clock), made(clock)
+    collector(first, registry=registry)
+    collector(second, registry=registry)
+    collector(elsewhere, registry=CollectorRegistry())
+
+    for middleware in (first, second, elsewhere):
+        take(middleware)
+
+    assert values(registry, "sidestep_steps_total") == {("answered",): 2}
+
+
 def test_a_registry_refuses_a_second_collector(
     middleware: Sidestep, clock: VirtualClock, registry: CollectorRegistry
 ) -> None:
