@@ -1,8 +1,8 @@
 """The names that OpenTelemetry's GenAI conventions give to what we report.
 
 Source: open-telemetry/semantic-conventions-genai v0.1.0, as docs/gen-ai/client-inference.md (at
-024a4f94), model/gen-ai/token-metrics.yaml (at 066d4a7f) and CHANGELOG.md have it, read on
-2026-11-30. ``fixtures/conventions/genai.json`` has the same as a table, and the tests compare every
+024a4f94), model/gen-ai/token-metrics.yaml (at 066d4a7f), model/gen-ai/spans.yaml (at 002c8a6e) and
+CHANGELOG.md have it, read on 2026-11-30. ``fixtures/conventions/genai.json`` has the same as a table, and the tests compare every
 span and every metric with it.
 
 These are the names that ``OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental`` asks for.

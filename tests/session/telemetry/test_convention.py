@@ -1,7 +1,7 @@
 """Every span and metric is compared with a table of the GenAI conventions.
 
 The table is `fixtures/conventions/genai.json`, which says where each name was read. weaver's live
-check does the same, but no package registry has it.
+check does the same, but it is not among the packages of PyPI and npm.
 """
 
 from __future__ import annotations
