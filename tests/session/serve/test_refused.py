@@ -117,3 +117,12 @@ async def test_a_websocket_is_refused_with_426(path: str) -> None:
 
         assert answer.status_code == 426
         assert served.stub.asides == []
+
+
+async def test_an_outage_without_a_sibling_is_told_with_when_to_come_back() -> None:
+    async with serving({CLAUDE: DOWN}) as served:
+        answer = await served.ask(CLAUDE)
+
+        assert answer.status_code == 503
+        assert answer.json()["error"]["message"].startswith("sidestep: 1 attempt failed")
+        assert answer.headers["retry-after"] == "60"
