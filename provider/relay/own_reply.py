@@ -11,6 +11,7 @@ from ..classify.exception import classify_exception
 from ..client.attempt_errors import AttemptErrors
 from ..client.error_response import failure_of_response, read_body
 from ..client.response_body import Body
+from ..conversation import Usage
 from ..failure import Failure, FailureKind, Stage
 from ..watch.body import AsyncBody
 from ..watch.model_call import ModelCall
@@ -51,7 +52,7 @@ class OwnReply:
         self._errors = AttemptErrors(None, request.secret)
         self._body: Body | None = None
         self._blocks: AsyncIterator[bytes]
-        self._answer: WatchedAnswer
+        self._answer: WatchedAnswer | None = None
         self._call = ModelCall(
             provider=request.provider,
             content=request.content,
@@ -76,7 +77,12 @@ class OwnReply:
     @property
     def has_output(self) -> bool:
         """True once any output has arrived."""
-        return self._answer.has_output
+        return self._answer is not None and self._answer.has_output
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens that the provider has reported so far."""
+        return Usage() if self._answer is None else self._answer.usage
 
     async def read(self) -> bytes | None:
         """Return the next block; None: the answer has ended, and is whole.
@@ -85,7 +91,7 @@ class OwnReply:
             ProviderError: The answer failed.
         """
         assert self._body is not None  # noqa: S101
-        if self._answer.is_whole:
+        if self._answer is not None and self._answer.is_whole:
             return await self._read_trailing()
         block = await anext(self._blocks, None)
         if block is None:
@@ -141,8 +147,8 @@ class OwnReply:
             dict(self._request.lines),
             response.headers.get("content-type", ""),
         )
-        self._answer = WatchedAnswer(self._call, form)
-        watched = AsyncBody(self._answer, lambda: None, _Blocks(body), seconds_left)
+        answer = self._answer = WatchedAnswer(self._call, form)
+        watched = AsyncBody(answer, lambda: None, _Blocks(body), seconds_left)
         self._blocks = watched.__aiter__()
 
     async def _refuse(self, response: httpx.Response, body: Body) -> None:

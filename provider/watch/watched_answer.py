@@ -10,6 +10,7 @@ from ..client.decompression import decompressor_of
 from ..client.error_response import failure_of_response
 from ..client.response_body import is_event
 from ..client.stream import TRAILING
+from ..conversation import Usage
 from ..delta import TextDelta
 from ..error import ProviderError
 from ..failure import Failure, FailureKind, Stage
@@ -79,6 +80,7 @@ class WatchedAnswer:
         self._held = bytearray()  # until the form is known, and the whole of one that is JSON
         self._is_json = False
         self._reading: Reading | None = None
+        self._whole_usage: Usage | None = None  # of an answer that was not streamed
         if "eventstream" in form.kind:  # the frames of Bedrock
             self.is_settled = True
         elif call.is_certain and "event-stream" in form.kind:
@@ -88,6 +90,13 @@ class WatchedAnswer:
     def is_ending(self) -> bool:
         """True once the answer has a reason for its end."""
         return self._reading is not None and self._reading.decoder.stop is not None
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens that the answer has reported so far."""
+        if self._reading is None:
+            return self._whole_usage or Usage()
+        return self._reading.decoder.usage
 
     def take(self, block: bytes) -> float | None:
         """Read *block* before it is passed on; return the seconds in which more must come.
@@ -239,6 +248,7 @@ class WatchedAnswer:
             return
         reading = Reading(call.provider)
         reading.whole(body)
+        self._whole_usage = reading.decoder.usage
         failure = reading.failed
         is_cut = failure is not None and failure.kind is FailureKind.TRUNCATED
         self._judge(broken if is_cut and _is_timeout(broken) else failure, reading)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ...provider.client.reply import Reply
     from ...provider.conversation import Part
     from ...provider.route import Route
+    from ...provider.wire_name import Wire
     from ..event import Event
     from ..step.base_attempt import BaseAttempt
     from ..step.base_step import BaseStep
@@ -168,7 +169,7 @@ def _usage_of(
     if error is not None and not _may_be_charged(error):
         return Usage(0, 0), False
     usage = reply.usage
-    sent, written = _input(usage, request) or 0, usage.output or 0
+    sent, written = input_of(usage, request.provider.wire) or 0, usage.output or 0
     is_estimated = sent <= 0 or usage.output is None
     if sent <= 0:
         sent = _tokens(len(request.content))
@@ -194,10 +195,10 @@ def _may_be_charged(error: BaseException) -> bool:
     )
 
 
-def _input(usage: Usage, request: RenderedRequest) -> int | None:
+def input_of(usage: Usage, wire: Wire) -> int | None:
     """Return all input tokens; Anthropic counts the cached ones separately."""
     in_cache = (usage.cache_read or 0) + (usage.cache_write or 0)
-    if request.provider.wire == "anthropic":
+    if wire == "anthropic":
         return None if usage.input is None else usage.input + in_cache
     return usage.input if usage.input is None else max(usage.input, in_cache)
 

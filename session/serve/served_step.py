@@ -17,6 +17,7 @@ from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
 from .history import depends_on_history, history_of
 from .memory import AnswerMemory, shown_to
+from .metering import metered
 from .outlet import ClientLeft
 from .refused import failure_to_send
 
@@ -109,7 +110,7 @@ class ServedStep:
             )
             async for attempt in step:
                 async with attempt:
-                    await self._attempt(attempt)
+                    await self._attempt(step, attempt)
         except Exception as error:  # noqa: BLE001 - the client is told
             await self._refuse(error, step)
             return
@@ -189,44 +190,46 @@ class ServedStep:
     def _repair(self, failure: Failure) -> str | None:
         return None if self._requests is None else self._requests.repair(failure)
 
-    async def _attempt(self, attempt: Attempt) -> None:
+    async def _attempt(self, step: Step, attempt: Attempt) -> None:
         if self._own is not None and attempt.route == self._asked.requested:
-            await self._send_own(attempt, self._own)
+            await self._send_own(step, attempt, self._own)
         else:
-            await self._send_crossed(attempt)
+            await self._send_crossed(step, attempt)
 
-    async def _send_own(self, attempt: Attempt, own: OwnRequest) -> None:
+    async def _send_own(self, step: Step, attempt: Attempt, own: OwnRequest) -> None:
         """Send the client's own bytes, and hold back or pass on the raw answer."""
         body, variable = bytearray(), attempt.api_key_env
         if own.secret.key is not None and variable in own.provider.key_variables:
             secret = self._client.secret(own.provider, api_key_env=variable)
             own = replace(own, secret=secret)
         self._refused = reply = OwnReply(self._client.http(), own)
-        async with reply:
-            headers = self._named(reply.headers, attempt.route)
-            while (block := await reply.read()) is not None:
-                body += block
-                if self._is_live and reply.has_output:
-                    await self._pass_on(attempt, headers, bytes(body))
-                    body.clear()
+        with metered(step, attempt, reply, own.provider.wire):
+            async with reply:
+                headers = self._named(reply.headers, attempt.route)
+                while (block := await reply.read()) is not None:
+                    body += block
+                    if self._is_live and reply.has_output:
+                        await self._pass_on(attempt, headers, bytes(body))
+                        body.clear()
         self._refused = None
         if self._is_live:
             await self._pass_on(attempt, headers, bytes(body))
         else:
             self._held = Held(headers, bytes(body))
 
-    async def _send_crossed(self, attempt: Attempt) -> None:
+    async def _send_crossed(self, step: Step, attempt: Attempt) -> None:
         """Send the conversation, and write the answer in the client's wire."""
         requests = self._step_requests()
         rendering = requests.render(attempt.route)
         writer, headers = self._new_writer(), self._named(EVENTS, attempt.route)
-        async with requests.send(rendering, attempt.api_key_env) as reply:
-            begun = writer.start() if self._is_live else b""
-            async for delta in reply:
-                if self._is_live and not isinstance(delta, ReasoningDelta):
-                    await self._pass_on(attempt, headers, begun + writer.feed([delta]))
-                    begun = b""
-        wire = rendering.provider.wire
+        reply, wire = requests.send(rendering, attempt.api_key_env), rendering.provider.wire
+        with metered(step, attempt, reply, wire):
+            async with reply:
+                begun = writer.start() if self._is_live else b""
+                async for delta in reply:
+                    if self._is_live and not isinstance(delta, ReasoningDelta):
+                        await self._pass_on(attempt, headers, begun + writer.feed([delta]))
+                        begun = b""
         parts = shown_to(self._wire, reply.parts)
         answer = Answer(parts=parts, wire=wire, stop=reply.stop, usage=reply.usage)
         self._memory.keep(attempt.route, requests.conversation, reply.parts)

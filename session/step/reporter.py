@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ...provider.failure import Failure
     from ...provider.route import Route
-    from ..event import EngineEvent, Event, Listener, RouteOut
+    from ..event import AttemptCost, Event, Listener, RouteOut
     from ..plan.keyed_route import KeyedRoute
     from .base_attempt import BaseAttempt
     from .base_step import BaseStep
@@ -201,7 +201,12 @@ class StepReporter:
         scope, name = failure.is_of, key.api_key_env
         self._emit(RouteDegraded(self._number, key.route, seconds, failure, scope, name, reset_at))
 
-    def _emit(self, event: EngineEvent) -> None:
+    def attempt_cost(self, cost: AttemptCost) -> None:
+        """Report what an attempt cost, before the attempt ends."""
+        if self.has_listeners:
+            self._emit(cost)
+
+    def _emit(self, event: Event) -> None:
         for listener in self._listeners:
             try:  # `notify`, without a call more for each event
                 if (returned := listener(event)) is not None:
