@@ -160,6 +160,7 @@ def _print(setup: ClientSetup) -> None:
     click.echo("to lead a client here, paste its lines into the shell that it runs in:", err=True)
     for line in setup.lines():
         click.echo(line, err=True)
+    click.echo(f"to see routes and steps, open {setup.page}", err=True)
 
 
 async def _run(command: Sequence[str], setup: ClientSetup, environ: Mapping[str, str]) -> int:

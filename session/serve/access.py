@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ...provider.failure import Failure, FailureKind
 from ...provider.relay.own_request import credentials_in
 from ...provider.server.connection import HttpRequest
+from .pages import needs_no_token
 
 _HOSTS = ("127.0.0.1", "localhost", "[::1]")
 _BROWSER = frozenset({"cross-site", "same-site"})
@@ -74,7 +75,7 @@ class Access:
             return _refused(403, "pages in a browser cannot use this address")
         if not head.target.startswith("/") or head.target.startswith("//"):
             return _refused(400, "this address is no proxy: send a path, not a whole URL")
-        if self._token is not None and self._is_token_needed() and not self._tokens_in(head):
+        if self._lacks_token(head) and not needs_no_token(head):
             return _refused(
                 401,
                 "this address wants the token that `sidestep serve` printed, in place of the key",
@@ -88,6 +89,9 @@ class Access:
         keys = [key for key in _credentials(request) if key and key not in tokens]
         may = bool(tokens) if self._token is not None else self._may_use_our_keys
         return Caller(may, tuple(tokens), bool(keys))
+
+    def _lacks_token(self, head: HttpRequest) -> bool:
+        return self._token is not None and self._is_token_needed() and not self._tokens_in(head)
 
     def _tokens_in(self, request: HttpRequest) -> list[str]:
         token = self._token

@@ -10,6 +10,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from urllib.parse import quote
+
+from .pages import PAGE
 
 _LOCAL = "127.0.0.1,localhost"
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
@@ -36,6 +39,13 @@ class ClientSetup:
             "GOOGLE_GEMINI_BASE_URL": f"{self.url}/gemini",
             "OPENROUTER_API_BASE": f"{self.url}/openrouter/api/v1",
         }
+
+    @property
+    def page(self) -> str:
+        """The address of the page; what stands behind the # never leaves the browser."""
+        return f"{self.url}{PAGE}" + (
+            "" if self.token is None else f"#{quote(self.token, safe='')}"
+        )
 
     @property
     def keys(self) -> dict[str, str]:

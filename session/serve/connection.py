@@ -20,7 +20,7 @@ from .asked import MAX_BODY, Asked, place_of, wire_of
 from .models import listed_at
 from .other_request import count_tokens, pass_on
 from .outlet import ClientLeft, Outlet
-from .pages import page_at
+from .pages import Page
 from .served_step import EVENTS, ServedStep
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .access import Access
     from .asked import Place
     from .memory import AnswerMemory
+    from .pages import Pages
     from .served_step import Hold
 
 PATIENCE = 300.0
@@ -52,6 +53,7 @@ class Shared:
     client: Client
     access: Access
     memory: AnswerMemory
+    pages: Pages
     hold: Hold
     status_after: float
     ping_every: float
@@ -111,9 +113,8 @@ class ServeConnection(HttpConnection):
         """Answer *request*; return why it is refused, if it is."""
         if "upgrade" in request.headers:
             return _not_served(426, f"{path!r} is served over plain HTTP only")
-        if request.method == "GET" and (page := self._page(path, request)) is not None:
-            kind, body = page
-            await self._outlet().whole(200, (("content-type", kind),), body)
+        if request.method == "GET" and (page := await self._page(path, request)) is not None:
+            await self._outlet().whole(page.status, page.headers, page.body)
             return None
         if place is None:
             return _not_served(404, f"nothing is served at {path!r}")
@@ -151,13 +152,12 @@ class ServeConnection(HttpConnection):
             outlet.rest()
         return None
 
-    def _page(self, path: str, request: HttpRequest) -> tuple[str, bytes] | None:
+    async def _page(self, path: str, request: HttpRequest) -> Page | None:
         """Return a page of ours, or a list of models, at *path*; None: neither is there."""
-        found = page_at(path, self._shared.middleware)
-        if found is not None:
+        if (found := await self._shared.pages.at(path)) is not None:
             return found
         models = listed_at(path, request.headers, self._shared.middleware)
-        return None if models is None else ("application/json", write_json(models))
+        return None if models is None else Page("application/json", write_json(models))
 
     def _outlet(self, asked: Asked | None = None) -> Outlet:
         stream = None

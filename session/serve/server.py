@@ -15,6 +15,7 @@ from ...provider.server.tcp_socket import Socket, accept, bind, url_host
 from .access import Access, new_token
 from .connection import ServeConnection, Shared
 from .memory import AnswerMemory
+from .pages import Pages
 
 if TYPE_CHECKING:
     import socket
@@ -88,11 +89,13 @@ class Serve:
             may_use_our_keys=use_own_keys,
             is_token_needed=self._has_keys if is_made else lambda: True,
         )
+        self._pages = Pages(middleware)
         self._shared = Shared(
             middleware=middleware,
             client=client,
             access=self._access,
             memory=AnswerMemory(self._store),
+            pages=self._pages,
             hold=hold,
             status_after=status_after,
             ping_every=ping_every,
@@ -108,6 +111,7 @@ class Serve:
         self._port = listener.getsockname()[1]
         self._access.listen_at(self._port)
         listener.listen(BACKLOG)
+        self._pages.open()
         self._listening = BackgroundTask(partial(self._listen, listener))
         return self
 
@@ -149,6 +153,7 @@ class Serve:
             if listening is not None:
                 await listening.aclose()
         finally:
+            self._pages.close()
             if self._listener is not None:
                 self._listener.close()
             if self._store is not None:

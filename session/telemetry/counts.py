@@ -23,6 +23,7 @@ from ..event import (
     Waiting,
 )
 from ..observation import Observation, TurnStarted
+from ..step.observable import Observable
 
 OTHER = "other"
 ANSWERED, FAILED = "answered", "failed"
@@ -201,3 +202,13 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
     os.register_at_fork(after_in_child=_after_fork)
+
+
+def counts_of(middleware: Observable, clock: Clock, *, most_routes: int) -> Counts:
+    """Return the counts of *middleware*, which are made once and shared by all who ask."""
+    for observer in () if middleware.observers is None else middleware.observers.all:
+        if isinstance(observer, Counts):
+            return observer
+    counts = Counts(clock, most_routes=most_routes)
+    middleware.observe(counts)
+    return counts

@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from ..step.middleware import Sidestep
-from .counts import FAMILIES, Counts, Key
+from .counts import FAMILIES, Counts, Key, counts_of
 
 _PREFIX = "sidestep"
 _COOLDOWN = "sidestep_cooldown_seconds_left", "Seconds until a degraded route is healthy."
@@ -37,7 +37,7 @@ class SidestepCollector(Collector):
         if middleware in self._middlewares:
             return
         self._middlewares.append(middleware)
-        self._counts.append(_counts_of(middleware, self._most_routes))
+        self._counts.append(counts_of(middleware, middleware.clock, most_routes=self._most_routes))
 
     def describe(self) -> Iterator[Metric]:
         """Yield the name of each metric, which a registry refuses to have twice."""
@@ -99,16 +99,6 @@ def collector(
 
 _REGISTERED: WeakKeyDictionary[CollectorRegistry, SidestepCollector] = WeakKeyDictionary()
 """The collector that `collector` has registered in each registry."""
-
-
-def _counts_of(middleware: Sidestep, most_routes: int) -> Counts:
-    """Return the counts of *middleware*, which every collector shares."""
-    for observer in () if middleware.observers is None else middleware.observers.all:
-        if isinstance(observer, Counts):
-            return observer
-    counts = Counts(middleware.clock, most_routes=most_routes)
-    middleware.observe(counts)
-    return counts
 
 
 def _sum(each: Iterable[Counts]) -> dict[str, dict[Key, float]]:
