@@ -2,12 +2,11 @@
 
 Source: open-telemetry/semantic-conventions-genai v0.1.0, as docs/gen-ai/client-inference.md (at
 024a4f94), model/gen-ai/token-metrics.yaml (at 066d4a7f), model/gen-ai/spans.yaml (at 002c8a6e) and
-CHANGELOG.md have it, read on 2026-11-30. ``fixtures/conventions/genai.json`` has the same as a table, and the tests compare every
-span and every metric with it.
-
-These are the names that ``OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental`` asks for.
-Without that value, instrumentations that were there before v1.37.0 of the common conventions keep
-the names they had. sidestep never had others, so that it uses these whatever the variable says.
+CHANGELOG.md have it, read on 2026-11-30. ``fixtures/conventions/genai.json`` has the same as a
+table, and the tests compare every span and every metric with it. These are the names that
+``OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental`` asks for. Without that value,
+instrumentations that were there before v1.37.0 of the common conventions keep the names they had.
+sidestep never had others, so that it uses these whatever the variable says.
 """
 
 from __future__ import annotations
