@@ -119,7 +119,7 @@ def _answer_part(block: Fields) -> Part | None:
             text = block.string("thinking") or ""
             return Reasoning(text, signature=block.string("signature") or None)
         case "redacted_thinking":
-            return Reasoning(redacted=block.needed("data"))
+            return Reasoning(redacted=block.string("data") or "")
         case "tool_use":
             input_ = block.mapping("input") or {}
             return ToolCall(block.needed("id"), block.needed("name"), input_)

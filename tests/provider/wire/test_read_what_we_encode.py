@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidestep import Route
-from sidestep.provider.conversation import Conversation, Image, Message, Text, ToolCall
+from sidestep.provider.conversation import (
+    Conversation,
+    Image,
+    Message,
+    Part,
+    Reasoning,
+    Text,
+    ToolCall,
+)
 from sidestep.provider.handover.handover import Handover, hand_over
 from sidestep.provider.handover.target_facts import target_of
 from sidestep.provider.json_value import write_body
@@ -24,9 +32,19 @@ from ..conversations import ROUTES, conversations
 
 def handed_over(conversation: Conversation, route: Route) -> Handover:
     """Return *conversation* for *route*, whose own all of its answers are."""
-    own = [replace(message, route=route) for message in conversation.messages]
+    own = [
+        replace(message, route=route, parts=[issued(part) for part in message.parts])
+        for message in conversation.messages
+    ]
     target = replace(target_of(ROUTES[route], route), markers=0)
     return hand_over(replace(conversation, messages=own), target)
+
+
+def issued(part: Part) -> Part:
+    """Return *part* without redacted thinking that is empty, because no provider issues any."""
+    return (
+        replace(part, redacted=None) if isinstance(part, Reasoning) and not part.redacted else part
+    )
 
 
 def sent(handover: Handover) -> dict[str, Any]:
