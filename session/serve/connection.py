@@ -113,7 +113,10 @@ class ServeConnection(HttpConnection):
         """Answer *request*; return why it is refused, if it is."""
         if "upgrade" in request.headers:
             return _not_served(426, f"{path!r} is served over plain HTTP only")
-        if request.method == "GET" and (page := await self._page(path, request)) is not None:
+        if (
+            request.method in {"GET", "HEAD"}
+            and (page := await self._page(path, request)) is not None
+        ):
             await self._outlet().whole(page.status, page.headers, page.body)
             return None
         if place is None:

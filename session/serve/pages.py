@@ -71,7 +71,7 @@ def needs_no_token(head: HttpRequest) -> bool:
 
     So the page itself can ask a person for the token. It sends the token as clients do.
     """
-    return head.method == "GET" and path_of(head.target) in {*_FILES, PAGE.rstrip("/")}
+    return head.method in {"GET", "HEAD"} and path_of(head.target) in {*_FILES, PAGE.rstrip("/")}
 
 
 class Pages:

@@ -100,7 +100,8 @@ class Viewed:
 
     def complaints(self) -> list[str]:
         """Return what the browser logged since the last call."""
-        return [str(entry["message"]) for entry in self.browser.get_log("browser")]
+        entries = self.browser.execute("getLog", {"type": "browser"})["value"]
+        return [str(entry["message"]) for entry in entries]
 
 
 @contextmanager

@@ -113,6 +113,15 @@ async def test_nothing_else_is_served_there(path: str, method: str, status: int)
         assert answer.headers.get("location") == ("/_sidestep/" if status == 308 else None)
 
 
+@pytest.mark.parametrize("path", [*PAGES, *DATA])
+async def test_a_head_is_answered_like_a_get_without_a_body(path: str) -> None:
+    async with serving(HELLO) as served:
+        head, got = await served.http.head(path), await served.http.get(path)
+
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["content-type"] == got.headers["content-type"]
+
+
 async def test_the_status_has_the_last_steps_with_their_attempts_and_what_was_saved() -> None:
     async with serving(SWAPS, siblings={CLAUDE: SIBLING}) as served:
         await served.ask(CLAUDE)
