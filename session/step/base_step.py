@@ -251,17 +251,21 @@ class BaseStep:
         """Record that the request of *attempt* is about to be made."""
         self.attempts.append(attempt)
         attempt.since = self.degraded.changes
-        attempt.probe = self.degraded.probe(attempt.key)
-        self.reporter.attempt_started(attempt, is_probe=attempt.probe is not None)
-        if self.reporter.interrupt is not None:
-            end_open_attempt(self, self.reporter.interrupt)
-            self.reporter.raise_interrupt()
+        if not self.degraded.is_empty:
+            attempt.probe = self.degraded.probe(attempt.key)
+        reporter = self.reporter
+        if reporter.has_listeners:
+            reporter.attempt_started(attempt, is_probe=attempt.probe is not None)
+            if reporter.interrupt is not None:
+                end_open_attempt(self, reporter.interrupt)
+                reporter.raise_interrupt()
 
     def succeeded(self, attempt: BaseAttempt) -> None:
         """Record that *attempt* answered."""
         self.route = attempt.route
         self.engine.tally.answered(attempt.key.place)
-        is_forgotten = self.degraded.recover(attempt.key, since=attempt.since)
+        degraded = self.degraded
+        is_forgotten = degraded.is_empty or degraded.recover(attempt.key, since=attempt.since)
         if attempt.probe is not None:
             self.end_probe(attempt, "healthy" if is_forgotten else "none")
         self.end(None)
@@ -316,8 +320,10 @@ class BaseStep:
         if self.is_over:
             return
         self.is_over = True
-        self.end_retrying()
-        if self.attempts:
+        if self.retrying is not None:
+            self.end_retrying()
+        if self.attempts and self.attempts[-1].probe is not None:
             self.end_probe(self.attempts[-1], "none")
-        why = None if error is None else self.active.redact(self.route, describe(error))
-        self.reporter.step_ended(self, why)
+        if self.reporter.has_listeners:
+            why = None if error is None else self.active.redact(self.route, describe(error))
+            self.reporter.step_ended(self, why)

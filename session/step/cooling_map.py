@@ -17,8 +17,6 @@ from .cooldown import Cooling, Outage, PastCooldown, Probe, State, bounded_map
 from .swap_target import NOTHING
 from .wake_up import WakeUps
 
-EMPTY = -math.inf
-"""The instant from which an empty map is empty."""
 _ONE_KEY_EACH = KeyRing()
 
 
@@ -28,6 +26,7 @@ class CoolingMap:
     Attributes:
         changes: How many failures were recorded so far, of any route.
         keys: The keys of each route.
+        is_empty: No route and no key failed lately. An attribute, because every step reads it.
         wake_ups: Wakes the steps that wait for a route when the map changes.
     """
 
@@ -45,9 +44,9 @@ class CoolingMap:
         self.keys = _ONE_KEY_EACH
         # What the map may hold, because a set says much sooner what it does not hold.
         self._held: set[Entry] = set()
-        # From this instant on the map is empty. Usually it is, and then a question costs nearly
-        # nothing.
-        self._forgotten_at = EMPTY
+        # Usually the map is empty, and then a question costs nearly nothing.
+        self.is_empty = True
+        self._forgotten_at = -math.inf  # from this instant on nothing in it counts any more
         _MAPS.add(self)
 
     def state_of(self, key: KeyedRoute) -> tuple[State, float]:
@@ -67,11 +66,6 @@ class CoolingMap:
         with self._lock:
             named = [entry if isinstance(entry, str) else entry[0] for entry in self._cooling]
         return [Route(each) for each in named if "/" in each]
-
-    @property
-    def is_empty(self) -> bool:
-        """True if no route and no key failed lately."""
-        return self._forgotten_at is EMPTY
 
     def cooldowns(self) -> dict[Entry, PastCooldown]:
         """Return the cooldowns that run, and those that have ended without a probe since."""
@@ -107,7 +101,8 @@ class CoolingMap:
         self._held.discard(entry)
 
     def _note_empty(self) -> None:
-        self._forgotten_at = EMPTY
+        self.is_empty = True
+        self._forgotten_at = -math.inf
         self._held.clear()
 
     def _outlive_fork(self) -> None:
@@ -132,6 +127,7 @@ class CoolingMap:
         if len(self._held) > 2 * self._cooling.maxsize:
             self._held = set(self._cooling)
         self._forgotten_at = max(self._forgotten_at, cooling.forgotten_at)
+        self.is_empty = False
 
     def _keys_at(self, route: Route | KeyedRoute) -> Iterable[KeyedRoute]:
         """Return *route* with each key that a request there may have."""

@@ -13,7 +13,7 @@ from ..plan.keyed_route import Entry, KeyedRoute
 from ..plan.sibling_map import reachable
 from ..skip_reason import Unfit
 from .cooldown import Cooling, Outage, Probe, grown
-from .cooling_map import EMPTY, CoolingMap
+from .cooling_map import CoolingMap
 from .swap_target import NOTHING, SwapTarget, find_target
 
 
@@ -100,7 +100,7 @@ class DegradedRoutes(CoolingMap):
         Returns:
             True if nothing is recorded against the route any more.
         """
-        if self._forgotten_at is EMPTY or self._timer() >= self._forgotten_at:
+        if self.is_empty or self._timer() >= self._forgotten_at:
             return True
         with self._lock:
             is_forgotten = True
@@ -149,7 +149,7 @@ class DegradedRoutes(CoolingMap):
 
         None: no probe is due, because the route is healthy, still degraded, or being probed.
         """
-        if self._forgotten_at is EMPTY or self._timer() >= self._forgotten_at:
+        if self.is_empty or self._timer() >= self._forgotten_at:
             return None
         with self._lock:
             probe: Probe | None = None
@@ -181,7 +181,7 @@ class DegradedRoutes(CoolingMap):
 
     def is_available(self, route: Route | KeyedRoute) -> bool:
         """True if *route* is healthy and no attempt is probing it."""
-        if self._forgotten_at is EMPTY or self._timer() >= self._forgotten_at:
+        if self.is_empty or self._timer() >= self._forgotten_at:
             return True
         return self.why_unavailable(route) is None
 
@@ -223,7 +223,7 @@ class DegradedRoutes(CoolingMap):
 
         A route of a key that is degraded is among them once it was asked for.
         """
-        if self._forgotten_at is EMPTY:
+        if self.is_empty:
             return {}
         with self._lock:
             routes = [entry for entry in self._cooling if isinstance(entry, Route)]

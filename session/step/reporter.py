@@ -81,18 +81,15 @@ class StepReporter:
 
     def step_ended(self, step: BaseStep, error: str | None) -> None:
         """Report that the step ended with *error*; None: with an answer."""
-        if self.has_listeners:
-            counts = len(step.attempts), step.rounds.swaps + step.swaps
-            self._emit(StepEnded(self._number, step.requested, step.route, *counts, error))
+        counts = len(step.attempts), step.rounds.swaps + step.swaps
+        self._emit(StepEnded(self._number, step.requested, step.route, *counts, error))
 
     def attempt_started(self, attempt: BaseAttempt, *, is_probe: bool) -> None:
         """Report that a request is about to be sent."""
-        if self.has_listeners:
-            self._emit(
-                AttemptStarted(self._number, attempt.number, attempt.route, attempt.key.api_key_env)
-            )
-            if is_probe:
-                self._emit(ProbeStarted(self._number, attempt.number, attempt.route))
+        key = attempt.key
+        self._emit(AttemptStarted(self._number, attempt.number, key.route, key.api_key_env))
+        if is_probe:
+            self._emit(ProbeStarted(self._number, attempt.number, key.route))
 
     def first_output(self, attempt: BaseAttempt) -> None:
         """Tell the observers that the attempt has shown its first output."""
