@@ -21,7 +21,7 @@ from .hooks import Hooks
 from .move_policy import MoveHistory, Pin
 from .patience import NO_ROUNDS, Patience, Rounds
 from .recovery import Recovery
-from .reporter import StepReporter, Verdict
+from .reporter import NOBODY, SILENT, StepReporter, Verdict
 from .route_walk import RouteWalk
 from .start import choose_start, count_start, find_start, report_start
 from .step_error import deadline_error, describe
@@ -121,7 +121,8 @@ class BaseStep:
         self.degraded = engine.degraded
         self.hooks = hooks
         self.limits = active.limits
-        self.reporter = StepReporter(number, engine.observers, engine.on_event, journal, on_event)
+        listeners = engine.observers, engine.on_event, journal, on_event
+        self.reporter = SILENT if listeners == NOBODY else StepReporter(number, *listeners)
         self.walk = RouteWalk(options, engine.degraded, active.keys, self.reporter, hooks)
         self.route = self.requested = options.requested
         self.attempts: list[BaseAttempt] = []

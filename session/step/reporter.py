@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 Verdict = Literal["healthy", "degraded", "none"]
 
 
-_NOBODY = (None, None, None, None)
-
-
 class StepReporter:
     """Report the events of one step to its listeners, and to the log.
 
@@ -60,10 +57,10 @@ class StepReporter:
 
     def __init__(self, number: int, *listeners: Listener | Observers | None) -> None:
         self._number = number
-        self._listeners: Sequence[Callable[[Event], object]] = ()
-        self.has_listeners = listeners != _NOBODY  # nearly every step of an agent's own loop
-        if self.has_listeners:
-            self._listeners = [listener for listener in listeners if listener is not None]
+        self._listeners: Sequence[Callable[[Event], object]] = [
+            listener for listener in listeners if listener is not None
+        ]
+        self.has_listeners = bool(self._listeners)
         self.interrupt: BaseException | None = None
 
     def raise_interrupt(self) -> None:
@@ -76,8 +73,7 @@ class StepReporter:
         self, requested: Route, route: Route, reason: str | None, cold: ColdCache
     ) -> None:
         """Report that the step starts on *route*; *reason*: why it passes *requested* over."""
-        if self.has_listeners:
-            self._emit(StepStarted(self._number, requested, route, reason, *cold))
+        self._emit(StepStarted(self._number, requested, route, reason, *cold))
 
     def step_ended(self, step: BaseStep, error: str | None) -> None:
         """Report that the step ended with *error*; None: with an answer."""
@@ -213,6 +209,11 @@ class StepReporter:
             except BaseException as interrupt:  # noqa: BLE001 - `raise_interrupt` raises it
                 if self.interrupt is None:
                     self.interrupt = interrupt
+
+
+NOBODY = (None, None, None, None)
+SILENT = StepReporter(0)
+"""Shared by all steps with `NOBODY` to report to: nearly every step of an agent's own loop."""
 
 
 def _named(key: KeyedRoute) -> str:

@@ -184,12 +184,12 @@ class RouteWalk:
             cold: What the route has no prompt cache of.
         """
         requested = self._options.requested
-        if self.route == requested:
-            self._reporter.step_started(requested, requested, None, cold)
-            return
-        passed_over = self._passed_over if pinned is None else ((requested, pinned),)
-        why = dict(passed_over).get(requested)
-        self._reporter.step_started(requested, self.route, why, cold)
+        passed_over: PassedOver = ()
+        if self.route != requested:
+            passed_over = self._passed_over if pinned is None else ((requested, pinned),)
+        if self._reporter.has_listeners:
+            why = dict(passed_over).get(requested)
+            self._reporter.step_started(requested, self.route, why, cold)
         self._skip_all(passed_over)
 
     def report_restart(self) -> None:
