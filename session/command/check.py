@@ -119,7 +119,10 @@ def _show_state(console: Console, found: Mapping[str, Any]) -> None:
         name = found["source"]
         unset = f"no {', '.join(VARIABLES[:-1])} or {VARIABLES[-1]} is set"
         reason = f"{name} is empty" if name else unset
-        console.print(f"no configuration ({reason}): failed calls are retried, and never moved")
+        console.print(
+            f"no configuration ({reason}): failed calls are retried, "
+            "and never moved to another route"
+        )
         return
     style = "bold green" if found["state"] == "on" else "bold yellow"
     console.print(Text.assemble((found["state"], style), f"  read from {found['source']}"))

@@ -58,20 +58,20 @@ def restore_cooldowns(
     """Add the cooldowns *stored* by an earlier process to *degraded*; shorten none there.
 
     A route or key that is not in the configuration is left out, and so is one that this process has
-    asked, because it knows better. No cooldown lasts longer than `maxCooldownSeconds`, whatever
-    the clocks say.
+    asked, because it knows better. Without a map that is in force only keys are restored, of a
+    provider that has several, because nothing else is degraded then. No cooldown lasts longer than
+    `maxCooldownSeconds`, whatever the clocks say.
 
     Args:
         now: In seconds since 1970.
     """
-    if active.config is None:
-        return
-    longest = float(active.config.max_cooldown_seconds)
+    longest = float(active.cooldowns.max_cooldown_seconds)
     known = {
         _named(entry): entry
         for route in (requested, *planned_routes(active))
         for key in active.keys_of(route)
         for entry in key.entries
+        if active.plan is not None or _is_of_several(entry)
     }
     asked = {(each, None) if isinstance(each, Route) else each for each in tally.snapshot()}
     for each in stored:
@@ -83,6 +83,11 @@ def restore_cooldowns(
 def _named(entry: Entry) -> tuple[str, str | None]:
     """Return the name of *entry*, and the variable of its key."""
     return (entry, None) if isinstance(entry, str) else entry
+
+
+def _is_of_several(entry: Entry) -> bool:
+    """True if *entry* is one of several keys."""
+    return not isinstance(entry, str) and entry[1] is not None
 
 
 def _past(stored: Cooldown, now: float, longest: float) -> PastCooldown | None:

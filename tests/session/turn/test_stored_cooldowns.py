@@ -102,8 +102,42 @@ def test_what_is_restored(stored: list[Cooldown], left: dict[Entry, float]) -> N
     assert Process().restore(*stored) == pytest.approx(left)
 
 
-def test_without_a_configuration_nothing_is_restored() -> None:
-    assert Process({}).restore(at(60.0)) == {}
+SEVERAL = {"SIDESTEP_PROVIDERS": json.dumps({A.provider: {"apiKeyEnv": ["K1", "K2"]}})}
+OFF = {
+    **json.loads(ENVIRON["SIDESTEP_FALLBACK_CONFIG"]),
+    "maxFallbackAttempts": 0,
+    "providers": {A.provider: {"apiKeyEnv": ["K1", "K2"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("environ", "stored", "left"),
+    [
+        pytest.param({}, at(60.0), {}, id="a route"),
+        pytest.param({}, at(60.0, name=A.provider), {}, id="the only key"),
+        pytest.param(SEVERAL, at(60.0), {}, id="a route with several keys"),
+        pytest.param(
+            SEVERAL, at(60.0, api_key_env="K2"), {(A, "K2"): 60.0}, id="one of several on a route"
+        ),
+        pytest.param(
+            SEVERAL,
+            at(9e9, name=A.provider, api_key_env="K1"),
+            {(A.provider, "K1"): 3_600.0},
+            id="one of several keys, longer than any cooldown",
+        ),
+        pytest.param(SEVERAL, at(60.0, api_key_env="K3"), {}, id="a key that is not configured"),
+        pytest.param(
+            {**SEVERAL, "SIDESTEP_FALLBACK_CONFIG": json.dumps(OFF)},
+            at(9e9, api_key_env="K2"),
+            {(A, "K2"): 600.0},
+            id="a map that is switched off",
+        ),
+    ],
+)  # fmt: skip
+def test_without_a_map_only_one_of_several_keys_is_restored(
+    environ: dict[str, str], stored: Cooldown, left: dict[Entry, float]
+) -> None:
+    assert Process(environ).restore(stored) == pytest.approx(left)
 
 
 def test_what_is_restored_is_due_for_one_probe_after_its_cooldown() -> None:
