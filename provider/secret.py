@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _SHORTEST = 8
 """Characters of a key that identify it in a message that was cut inside the key. A shorter key,
@@ -23,6 +24,9 @@ _NAMES = re.compile(rf"(?:^|_)(?:APIKEY|{_WORDS})_|(?:{_WORDS})$", re.IGNORECASE
 """The names of variables that hold a secret: one word, or the end, says so."""
 _MARKS = ("k-", "k_", "xai", "pplx", "hf-", "hf_", "r8", "AIza", "Bearer ", "=")
 """Every shape has one of these marks. Most texts have none, and are not searched."""
+_UNESCAPED = re.compile(r"[A-Za-z0-9_.~-]*")
+_PIECE = re.compile(r"[!#-&(-\[\]-~]+")
+"""What `repr`, JSON and a line break leave of a key as it is."""
 _REST = re.compile(r"[\w-]*…?")
 """The rest of a key that begins like ours, up to the mark where it was cut."""
 _LINKS = 16
@@ -57,8 +61,11 @@ class Secret:
 
     def redact(self, text: str) -> str:
         """Return *text* with ``[key]`` in place of each key, its start, and similar shapes."""
-        for key in self._keys():
-            text = _without_beginning(text.replace(key, "[key]"), key)
+        keys = self._keys()
+        for key in keys:
+            text = text.replace(key, "[key]")
+        for key in keys:
+            text = _without_beginning(text, key)
         return redact_shapes(text)
 
     def printable_error(self, error: BaseException | None) -> BaseException | None:
@@ -74,8 +81,32 @@ class Secret:
         return None
 
     def _keys(self) -> list[str]:
-        """Return every key, the longest first, because a key may begin with another one."""
-        return sorted(filter(None, (self.key, *self._others)), key=len, reverse=True)
+        """Return every spelling of every key.
+
+        The longest comes first, because a key may begin with another one.
+        """
+        keys = filter(None, (self.key, *self._others))
+        return sorted({each for key in keys for each in _spellings(key)}, key=len, reverse=True)
+
+
+def _spellings(key: str) -> Iterator[str]:
+    """Yield *key*, its spellings in a URL, and the pieces that no spelling escapes.
+
+    A key with a line break, a quote or a letter beyond ASCII is escaped by the library that refuses
+    to send it. A piece that could be part of any text is not yielded.
+    """
+    yield key
+    if _UNESCAPED.fullmatch(key):
+        return  # nearly every key
+    yield quote(key)
+    yield quote(key, safe="")
+    for piece in _PIECE.findall(key):
+        if len(piece) >= _SHORTEST and not _is_word(piece):
+            yield piece
+
+
+def _is_word(text: str) -> bool:
+    return text.isalpha() and text.islower()
 
 
 def _without_beginning(text: str, key: str) -> str:
@@ -85,8 +116,7 @@ def _without_beginning(text: str, key: str) -> str:
     A key that begins like a word, such as one made up for a stub, is redacted only as a whole.
     """
     head = key[:_SHORTEST]
-    is_word = head.isalpha() and head.islower()
-    if len(head) < _SHORTEST or is_word or head not in text:
+    if len(head) < _SHORTEST or _is_word(head) or head not in text:
         return text
     kept: list[str] = []
     end = 0

@@ -99,9 +99,15 @@ class KeyRing:
             yield keys[0]
 
     def is_set(self, key: KeyedRoute) -> bool:
-        """True if the variable of *key* holds a key, or if its provider has no other key."""
+        """True if the variable of *key* holds a key, or if its provider has no other key.
+
+        A text that cannot be sent in a header, such as one with a line break, is no key.
+        """
         name = key.api_key_env
-        return name is None or bool(self._environ.get(name, "").strip())
+        if name is None:
+            return True
+        text = self._environ.get(name, "").strip()
+        return bool(text) and text.isascii() and text.isprintable()
 
     def routes(self) -> list[Route]:
         """Return the routes that were asked for."""

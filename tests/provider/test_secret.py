@@ -1,5 +1,10 @@
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
 import pytest
 
 from sidestep.provider.secret import Secret, is_secret_name, redact_shapes
@@ -32,6 +37,51 @@ def test_the_beginning_of_a_key_of_any_look_is_hidden(size: int, after: str) -> 
     key = "a/b c.d+e f=g:h i,j"
 
     assert Secret(key).redact(f"no {key[:size]}{after}") == f"no [key]{after.lstrip('…')}"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param("sk-live-AAAA1111\nCCCC2222DDDD", id="a line break"),
+        pytest.param("ab\nCCCC2222DDDD", id="a line break after little"),
+        pytest.param("AAAA1111BBBB\r\nCCCC2222DDDD\r\nEEEE3333FFFF", id="several line breaks"),
+        pytest.param("AAAA1111BBBB\tCCCC2222DDDD\x1b", id="a tab and an escape"),
+        pytest.param("AAAA1111'CCCC2222\"DDDD3333\\EEEE4444", id="quotes and a backslash"),
+        pytest.param("AAAA1111\u20acCCCC2222DDDD\u00e4", id="letters beyond ASCII"),
+        pytest.param("AAAA1111/CCCC+2222=DDDD3333", id="what a URL escapes"),
+        pytest.param("AAAA1111-CCCC2222-DDDD3333", id="nothing to escape"),
+    ],
+)
+@pytest.mark.parametrize(
+    "spell",
+    [
+        str,
+        repr,
+        lambda key: repr(key.encode()),
+        ascii,
+        json.dumps,
+        lambda key: json.dumps(repr(key)),
+        lambda key: " ".join(key.split()),
+        quote,
+        lambda key: quote(key, safe=""),
+        quote_plus,
+    ],
+    ids=[
+        "as it is", "repr", "bytes", "ascii", "JSON", "JSON of a repr", "in one line", "a path",
+        "a part of a path", "a form",
+    ],
+)  # fmt: skip
+def test_a_key_is_hidden_however_it_is_spelled(key: str, spell: Callable[[str], str]) -> None:
+    shown = Secret(key).redact(f"Illegal header value {spell(key)}, sorry")
+
+    assert not re.search("AAAA1111|CCCC|2222|DDDD|3333", shown)
+    assert shown.startswith("Illegal header value ")
+    assert shown.endswith(", sorry")
+
+
+@pytest.mark.parametrize("key", ["my anthropic\nkey", "one two\nthree", "a\nb"])
+def test_a_word_in_a_key_hides_no_word(key: str) -> None:
+    assert Secret(key).redact("three anthropic b") == "three anthropic b"
 
 
 def test_a_key_that_begins_as_a_word_hides_no_word() -> None:

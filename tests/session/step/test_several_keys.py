@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -98,6 +99,7 @@ def engine(
     keys: Sequence[str] = (ONE, TWO),
     siblings: Sequence[Route] | None = (B,),
     unset: Sequence[str] = (),
+    held: Mapping[str, str] = MappingProxyType({}),
     journal: Path | None = None,
     **settings: Any,
 ) -> Sidestep:
@@ -106,6 +108,7 @@ def engine(
     other = {"wire": "openai-chat", "baseUrl": "http://other", "apiKeyEnv": "OTHER"}
     environ = {"SIDESTEP_PROVIDERS": json.dumps({"house": house, "other": other})}
     environ |= {name: value for name, value in VALUES.items() if name not in unset}
+    environ |= held
     if siblings is not None:
         config = {"fallbackModelsByModel": {A: list(siblings)}, "maxUpstreamRetryAttempts": 2}
         environ["SIDESTEP_FALLBACK_CONFIG"] = json.dumps(config | settings)
@@ -255,6 +258,24 @@ MOVES = [
         id="a key that is not set is passed over",
         replies={A2: [SPENT], A3: HI}, asked=[A2, A3], left={A2: 60.0, S2: 60.0},
         settings={"keys": KEYS, "unset": [ONE]},
+    ),
+    *(
+        Case(
+            id=f"a key that no header takes is passed over: {what}",
+            replies={A2: [SPENT], A3: HI}, asked=[A2, A3], left={A2: 60.0, S2: 60.0},
+            settings={"keys": KEYS, "held": {ONE: text}},
+        )
+        for what, text in (
+            ("empty", ""),
+            ("spaces", " \t\n"),
+            ("two lines", "sk-live-0123456789\nsk-live-9876543210"),
+            ("a control character", "sk-live-\x1b0123456789"),
+            ("a letter beyond ASCII", "sk-live-\u20ac0123456789"),
+        )
+    ),
+    Case(
+        id="a line break after a key is no part of it",
+        replies={A1: HI}, asked=[A1], settings={"held": {ONE: "sk-live-0123456789\r\n"}},
     ),
     Case(
         id="of three keys one is set: as with one key",
