@@ -202,7 +202,8 @@ def _decompressed(http: HttpRequest) -> bytes:
             if len(found) > MAX_BODY:
                 break
     except Exception:  # noqa: BLE001 - zlib's and httpx's own
-        raise bad_request(f"the body is not compressed as {coding!r}", 415) from None
+        message = f"a body with the encoding {coding!r} cannot be read: send it as it is"
+        raise bad_request(message, 415) from None
     if len(found) > MAX_BODY:
         raise bad_request("the body is too large once it is decompressed", 413)
     return bytes(found)

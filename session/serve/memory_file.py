@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x73617276
 """Marks the file as ours, in its header."""
+_FLAGS = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
 
 
 class SqliteMemory:
@@ -39,9 +40,10 @@ class SqliteMemory:
             ) from error
 
     def _open(self) -> sqlite3.Connection:
-        descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(self._path, _FLAGS, 0o600)
         try:
-            os.fchmod(descriptor, 0o600)
+            if hasattr(os, "fchmod"):  # not on Windows before Python 3.13
+                os.fchmod(descriptor, 0o600)
         finally:
             os.close(descriptor)
         connection = sqlite3.connect(

@@ -23,38 +23,71 @@ _CURED_BY_WAITING = frozenset(
 )
 
 
+class Unserved(SidestepError):
+    """A route may not be asked for this request, whatever the engine finds; nothing was sent.
+
+    Args:
+        kind: ``auth`` if no key may be sent there.
+    """
+
+    def __init__(self, message: str, kind: FailureKind = FailureKind.BAD_REQUEST) -> None:
+        super().__init__(message, kind)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 def failure_to_send(
-    error: Exception, step: Step | None, requested: Route, middleware: Sidestep
+    error: Exception,
+    step: Step | None,
+    requested: Route,
+    middleware: Sidestep,
+    *,
+    is_keyless: bool,
 ) -> Failure:
     """Return the last provider's failure, with what happened as its message.
 
     Its ``retry_after`` is the seconds until a route of the step is due back.
+
+    Args:
+        is_keyless: No key may be sent to the requested route.
     """
-    failure = _last_failure(error)
+    failure = _last_failure(error, is_keyless=is_keyless)
     failure = replace(failure, message=_story(error), cause=None)
     if failure.kind in _CURED_BY_WAITING:
         failure.retry_after = _due_back(step, requested, middleware) or failure.retry_after
     return failure
 
 
-def _last_failure(error: Exception) -> Failure:
+def _last_failure(error: Exception, *, is_keyless: bool) -> Failure:
     if isinstance(error, ContextOverflow):
         status = None if error.failure is None else error.failure.status
         return Failure(kind=FailureKind.CONTEXT_OVERFLOW, message="", status=status)
     if isinstance(error, ProviderError):
         return error.failure
+    if isinstance(error, Unserved):
+        return _no_route(is_keyless=error.kind is FailureKind.AUTH)
     if isinstance(error, StepFailed):
-        return error.failure or Failure(kind=FailureKind.OVERLOADED, message="", status=503)
+        return error.failure or _no_route(is_keyless=is_keyless)
     if not isinstance(error, SidestepError):
         logger.error("a request to the local address failed", exc_info=error)
     return Failure(kind=FailureKind.UNKNOWN, message="", status=500)
+
+
+def _no_route(*, is_keyless: bool) -> Failure:
+    """Return the failure of a step that no route could take, which no wait cures."""
+    kind, status = FailureKind.BAD_REQUEST, 400
+    if is_keyless:
+        kind, status = FailureKind.AUTH, 401
+    return Failure(kind=kind, message="", status=status, should_retry=False)
 
 
 def _story(error: Exception) -> str:
     """Return what happened, in one line; of an error that is not ours only its class."""
     if not isinstance(error, SidestepError):
         return f"sidestep could not answer this request ({type(error).__name__})"
-    notes = getattr(error, "__notes__", ())
+    notes = () if isinstance(error, Unserved) else getattr(error, "__notes__", ())
     told = notes[-1] if notes else str(error)
     return redact_shapes(told if told.startswith("sidestep: ") else f"sidestep: {told}")
 

@@ -19,7 +19,7 @@ from .history import depends_on_history, history_of
 from .memory import AnswerMemory, shown_to
 from .metering import metered
 from .outlet import ClientLeft
-from .refused import failure_to_send
+from .refused import Unserved, failure_to_send
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -191,10 +191,19 @@ class ServedStep:
         return None if self._requests is None else self._requests.repair(failure)
 
     async def _attempt(self, step: Step, attempt: Attempt) -> None:
-        if self._own is not None and attempt.route == self._asked.requested:
+        """Send the request of *attempt*, unless its route may not be asked.
+
+        The engine asks the requested route also if `_serves` says no and nothing else is left.
+        """
+        route = attempt.route
+        if (why := self._why_keyless(route)) is not None:
+            raise Unserved(f"{route} {why}", FailureKind.AUTH)
+        if self._own is not None and route == self._asked.requested:
             await self._send_own(step, attempt, self._own)
-        else:
-            await self._send_crossed(step, attempt)
+            return
+        if self._conversation() is None:
+            raise Unserved(f"{route} cannot be asked for this: {self._why_unread}")
+        await self._send_crossed(step, attempt)
 
     async def _send_own(self, step: Step, attempt: Attempt, own: OwnRequest) -> None:
         """Send the client's own bytes, and hold back or pass on the raw answer."""
@@ -267,7 +276,9 @@ class ServedStep:
     async def _refuse(self, error: Exception, step: Step | None) -> None:
         """Send the failure of the step: as a response, or as the end of a stream that has begun."""
         refused = self._refused
-        failure = failure_to_send(error, step, self._asked.requested, self._middleware)
+        requested = self._asked.requested
+        is_keyless = self._why_keyless(requested) is not None
+        failure = failure_to_send(error, step, requested, self._middleware, is_keyless=is_keyless)
         is_alone = step is not None and len(step.attempts) == 1
         if (
             refused is not None

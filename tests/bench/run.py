@@ -17,7 +17,7 @@ from tests.bench.measure import Row, describe, table
 
 NAMES = (
     "engine", "healthy", "keys", "swap", "decode", "bound", "encode", "call", "many", "watch",
-    "served", "session", "imports", "telemetry",
+    "served", "serve", "session", "imports", "telemetry",
 )  # fmt: skip
 
 

@@ -172,6 +172,27 @@ async def test_the_clients_key_goes_only_to_the_provider_that_it_asks_for(
         assert THEIRS not in str(other.requests)
 
 
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        pytest.param("/v1/messages", OTHER, id="another wire, by name"),
+        pytest.param("/v1/chat/completions", CLAUDE, id="the other way round"),
+    ],
+)
+async def test_a_route_of_another_wire_is_not_asked_with_our_key_for_whoever_asks(
+    path: str, model: str
+) -> None:
+    keys = {"anthropic": OURS, "groq": OURS}
+    answers = {CLAUDE: {"text": "Never."}, OTHER: {"text": "Never."}}
+    async with serving(answers, keys=keys, token=None) as served:
+        body = {"model": model, "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+        answer = await served.http.post(path, json=body, headers=bearer(THEIRS))
+
+        assert answer.status_code == 401
+        assert "needs a key of ours" in answer.json()["error"]["message"]
+        assert served.stub.requests == []
+
+
 async def test_a_sibling_without_a_key_needs_no_key_of_ours() -> None:
     async with serving(FAILS_OVER, siblings={CLAUDE: OTHER}, token=None) as served:
         answer = await ask(served, bearer(THEIRS))

@@ -126,3 +126,29 @@ async def test_an_outage_without_a_sibling_is_told_with_when_to_come_back() -> N
         assert answer.status_code == 503
         assert answer.json()["error"]["message"].startswith("sidestep: 1 attempt failed")
         assert answer.headers["retry-after"] == "60"
+
+
+@pytest.mark.parametrize("token", ["the-token-of-the-test", None], ids=["token", "own key"])
+async def test_a_route_without_a_key_is_a_401_that_says_which(token: str | None) -> None:
+    answers = {CLAUDE: {"text": "Never."}, "groq/llama": {"text": "Never."}}
+    keys = {"groq": ""}
+    async with serving(answers, keys=keys, token=token) as served:
+        asked = [{"role": "user", "content": "Hi"}]
+        body = {"model": "groq/llama", "max_tokens": 9, "messages": asked}
+        headers = {"x-api-key": token or "sk-theirs"}
+        answer = await served.http.post("/v1/messages", json=body, headers=headers)
+
+        assert answer.status_code == 401
+        assert ("GROQ_KEY is not set" if token else "a key of ours") in answer.text
+        assert served.stub.requests == []
+
+
+@pytest.mark.parametrize("coding", ["zstd", "br"])
+async def test_a_body_in_another_compression_is_a_415(coding: str) -> None:
+    async with serving({CLAUDE: {"text": "Hello."}}) as served:
+        headers = {"content-encoding": coding}
+        path = "/anthropic/v1/messages"
+        answer = await served.http.post(path, content=b"\x28\xb5", headers=headers)
+
+        assert answer.status_code == 415
+        assert coding in answer.json()["error"]["message"]
