@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
@@ -144,9 +144,8 @@ class ActivePlan:
             return options
         cached = self._options.get(asked)
         if cached is None:
-            cached = plan.options_for(asked)
+            cached = self._cached(asked, plan.options_for(asked))
             self._log_misspelt_key(plan, cached.requested)
-            self._cache(asked, cached)
         return cached
 
     def _without_plan(self, asked: str, needs: Needs | None) -> RouteOptions:
@@ -159,10 +158,7 @@ class ActivePlan:
             why = entry_at(route, provider).why_out_of_bounds(needs)
             return RouteOptions(requested=route, unfit={} if why is None else {route: why})
         options = self._options.get(asked)
-        if options is None:
-            options = RouteOptions(requested=Route(asked))
-            self._cache(asked, options)
-        return options
+        return options or self._cached(asked, RouteOptions(requested=Route(asked)))
 
     def _log_misspelt_key(self, plan: Plan, requested: Route) -> None:
         """Log once if the map has an entry that is spelled almost like *requested*."""
@@ -176,9 +172,15 @@ class ActivePlan:
         if is_first and (warning := misspelt_key(requested, siblings)) is not None:
             logger.warning("fallback configuration: %s", warning)
 
-    def _cache(self, asked: str, options: RouteOptions) -> None:
+    def _cached(self, asked: str, options: RouteOptions) -> RouteOptions:
+        """Return *options* with the usual start of a step without needs, and cache them."""
+        keys = self.keys_of(options.requested)
+        is_open = bool(options.unfit or options.uncounted or options.is_chain)
+        if len(keys) == 1 and not is_open and options.swaps == self.limits.max_swaps:
+            options = replace(options, usual_start=keys[0])
         if len(self._options) < _MOST_OPTIONS:
             self._options[asked] = options
+        return options
 
 
 @cache

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ...provider.failure import FailureKind
     from .config import FallbackConfig
     from .config_warning import ConfigWarning
+    from .keyed_route import KeyedRoute
 
 IN_RULES = "[limits]"
 """The place of the limits in rules, in snake_case; other forms have them in camelCase."""
@@ -41,6 +42,8 @@ class RouteOptions:
         swaps: How many swaps are allowed.
         is_chain: The routes are a chain: each must be fit, the first one as well, and none is
             used twice.
+        usual_start: The requested route with its only key, if nothing but its health may keep a
+            step of a new conversation from it; `ActivePlan` sets it. None: more decides.
     """
 
     requested: Route
@@ -50,6 +53,7 @@ class RouteOptions:
     uncounted: Mapping[Route, int] = field(default_factory=dict)
     swaps: int = 0
     is_chain: bool = False
+    usual_start: KeyedRoute | None = None
 
 
 class _Verdicts(TypedDict, total=False):

@@ -10,6 +10,7 @@ from ...provider.route import Route
 from ..argument import validated_deadline
 from ..deadline import Deadline
 from ..event import Listener
+from ..plan.keyed_route import KeyedRoute
 from ..plan.needs import Needs
 from .attempt_loop import end_open_attempt, leave
 from .base_attempt import BaseAttempt
@@ -23,7 +24,7 @@ from .patience import NO_ROUNDS, Patience, Rounds
 from .recovery import Recovery
 from .reporter import NOBODY, SILENT, StepReporter, Verdict
 from .route_walk import RouteWalk
-from .start import choose_start, count_start, find_start, report_start
+from .start import choose_start, count_start, find_start, usual_start
 from .step_error import deadline_error, describe
 from .step_state import NextKey, Repair, Retry, Swap
 from .waiter import Waiter
@@ -63,6 +64,7 @@ class BaseStep:
     """
 
     __slots__ = (
+        "_walk",
         "active",
         "attempts",
         "caches",
@@ -88,7 +90,6 @@ class BaseStep:
         "rounds",
         "route",
         "swaps",
-        "walk",
     )
     waiter: Waiter
     entry: str
@@ -123,7 +124,7 @@ class BaseStep:
         self.limits = active.limits
         listeners = engine.observers, engine.on_event, journal, on_event
         self.reporter = SILENT if listeners == NOBODY else StepReporter(number, *listeners)
-        self.walk = RouteWalk(options, engine.degraded, active.keys, self.reporter, hooks)
+        self._walk: RouteWalk | None = None
         self.route = self.requested = options.requested
         self.attempts: list[BaseAttempt] = []
         self.retries = self.swaps = 0
@@ -149,6 +150,15 @@ class BaseStep:
         """Routes that were passed over, with the reason against each."""
         return self.walk.skipped
 
+    @property
+    def walk(self) -> RouteWalk:
+        """The way from route to route; made when it is asked for, because most steps take none."""
+        if self._walk is None:
+            self._walk = RouteWalk(
+                self.options, self.degraded, self.active.keys, self.reporter, self.hooks
+            )
+        return self._walk
+
     def __del__(self) -> None:
         try:
             is_over = self.is_over
@@ -173,12 +183,11 @@ class BaseStep:
                 attempt = await self._following_attempt(kind)
             else:
                 self.has_begun = True
-                find_start(self)
-                if self.walk.uncounted:
-                    await count_start(self)
-                report_start(self)
-                self._check_before_attempt()
-                attempt = kind(self, self.walk.key, 1, 0.0)
+                key = usual_start(self)
+                if key is None:
+                    key = await find_start(self)
+                self._check_before_attempt(key)
+                attempt = kind(self, key, 1, 0.0)
             if self.reporter.interrupt is not None:
                 self.reporter.raise_interrupt()
         except BaseException as error:
@@ -203,7 +212,7 @@ class BaseStep:
             await self._begin_again()
         # Between two attempts a cancellation or the deadline ends the step.
         await self.waiter.checkpoint()
-        self._check_before_attempt()
+        self._check_before_attempt(self.walk.key)
         return kind(self, self.walk.key, len(self.attempts) + 1, waited)
 
     async def _begin_again(self) -> None:
@@ -234,13 +243,13 @@ class BaseStep:
                 return value
         raise deadline_error(self)
 
-    def _check_before_attempt(self) -> None:
+    def _check_before_attempt(self, key: KeyedRoute) -> None:
         """Call `before_attempt` and check the deadline.
 
         An exception here is not the failure of an attempt.
         """
         if self.hooks.before_attempt is not None:
-            self.hooks.before_attempt(self.walk.route)
+            self.hooks.before_attempt(key.route)
         if self.attempts and self.deadline.has_passed():
             raise deadline_error(self)
 

@@ -66,7 +66,6 @@ class RouteWalk:
     )
 
     key: KeyedRoute
-    left_keys: Mapping[str | None, int]
 
     def __init__(
         self,
@@ -96,7 +95,10 @@ class RouteWalk:
         self._tried: frozenset[Route] | None = None
         self._passed_over: PassedOver = ()
         self._is_kept = False
+        self.left_keys = _NO_KEYS
         self.skipped = _NO_ROUTES
+        if options.usual_start is not None:
+            self.key = options.usual_start
 
     def start(self, kept: KeptRoute | None = None) -> bool:
         """Start on the first route that is fit and healthy; False: no route can take the step.

@@ -11,11 +11,24 @@ from .return_policy import kept_route
 from .step_error import no_route_error
 
 if TYPE_CHECKING:
+    from ..plan.keyed_route import KeyedRoute
     from .base_step import BaseStep
 
 
-def find_start(step: BaseStep) -> None:
-    """Choose where *step* starts, and with which key.
+def usual_start(step: BaseStep) -> KeyedRoute | None:
+    """Return where nearly every step starts, and report it; None: `find_start` has to look."""
+    key = step.options.usual_start
+    if key is None or step.history is not None:
+        return None
+    if not (step.degraded.is_empty or step.degraded.is_available(key)):
+        return None
+    if step.reporter.has_listeners:
+        step.reporter.step_started(step.requested, step.requested, None, NOT_COLD)
+    return key
+
+
+async def find_start(step: BaseStep) -> KeyedRoute:
+    """Return where *step* starts, with which key, and report it.
 
     Raises:
         StepFailed: No route can take the step.
@@ -26,6 +39,10 @@ def find_start(step: BaseStep) -> None:
     if step.history is not None:
         step.pin = pin(step.history, plan)
     choose_start(step)
+    if step.walk.uncounted:
+        await count_start(step)
+    _report_start(step)
+    return step.walk.key
 
 
 def choose_start(step: BaseStep) -> None:
@@ -52,7 +69,7 @@ async def count_start(step: BaseStep) -> None:
             choose_start(step)
 
 
-def report_start(step: BaseStep) -> None:
+def _report_start(step: BaseStep) -> None:
     """Report where *step* starts, and what that route has no prompt cache of."""
     caches, route = step.caches, step.walk.route
     cold = NOT_COLD if caches.before in (None, route) else caches.move_to(route)

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -225,7 +226,7 @@ def test_a_count_that_takes_longer_than_the_deadline_ends_the_step(clock: Virtua
     step = engine.step_sync(
         "gemini/gemini-3-pro", needs=sidestep.Needs(tokens=900_000), deadline=30, count=count
     )
-    step.walk.uncounted = {step.requested: 1_000_000}
+    step.options = replace(step.options, usual_start=None, uncounted={step.requested: 1_000_000})
 
     with pytest.raises(TimeoutError, match="before its first attempt"):
         step.run(down_on_a)
@@ -279,7 +280,7 @@ def test_a_count_that_turns_out_to_be_asynchronous_is_named(
 ) -> None:
     count: Any = lambda _: later()  # noqa: E731 - it hides what it returns
     step = middleware(clock).step_sync(A, count=count)
-    step.walk.uncounted = {A: 100}
+    step.options = replace(step.options, usual_start=None, uncounted={A: 100})
 
     assert step.run(down_on_a) == "hello"
     assert "`count` returned <coroutine" in caplog.text
@@ -320,7 +321,7 @@ def test_the_agent_s_count_decides(clock: VirtualClock, tokens: Any, asked: list
         return tokens
 
     step = engine.step_sync(A, count=count)
-    step.walk.uncounted = {A: 100}
+    step.options = replace(step.options, usual_start=None, uncounted={A: 100})
 
     assert step.run(lambda attempt: attempt.route) == asked[0]
     assert counted == [A]
