@@ -29,8 +29,6 @@ _SETTLED_AFTER = 2.0
 
 _FIRST_NUMBERED = ("MODEL_BASE_URL", "MODEL_FALLBACK_1_BASE_URL")
 
-_NOTHING: tuple[object, Plan | None] = (None, None)
-
 
 class PlanWatcher:
     """Follow the configuration in *environ*.
@@ -39,6 +37,7 @@ class PlanWatcher:
     error, and the last good configuration stays in force. An empty or unset variable ends it.
 
     Attributes:
+        plan: The last good configuration; None: none is set.
         lock: Held by the thread that calls `has_changed`. A forked child gets a new lock.
         is_read: The environment has been read at least once.
     """
@@ -57,22 +56,23 @@ class PlanWatcher:
         self._text: str | None = None
         self._reads: tuple[str, ...] = ()
         self._files: tuple[FileStamp, ...] = ()
-        self._in_force = _NOTHING
+        self.plan: Plan | None = None
+        self._seen: object = None  # what `plan` was read from
         self._complaint: tuple[object, str] | None = None
         _WATCHERS.add(self)
-
-    @property
-    def plan(self) -> Plan | None:
-        """The last good configuration; None: none is set."""
-        return self._in_force[1]
 
     def is_text_unchanged(self) -> bool:
         """True if `VARIABLE` holds the text that was read last, and no file has to be looked at.
 
         It needs no lock. It runs before every step, and nearly always there is no change.
         """
-        text = self.environ.get(VARIABLE)
-        return text is not None and text == self._text
+        text = self._text
+        if text is None:
+            return False
+        try:
+            return self.environ[VARIABLE] == text  # sooner than `get`
+        except KeyError:
+            return False
 
     def has_changed(self) -> bool:
         """True if `plan` differs from the plan at the last call."""
@@ -115,8 +115,8 @@ class PlanWatcher:
             self._reads = source.reads(content, self.environ)
             self._environment = self._fingerprint()
             seen = content, conflict(sources), *source.dependencies(content, self.environ)
-        if seen == self._in_force[0]:
-            return self._accept(*self._in_force)
+        if seen == self._seen:
+            return self._accept(seen, self.plan)
         if self._complaint is not None and seen == self._complaint[0]:
             return False
         try:
@@ -130,8 +130,9 @@ class PlanWatcher:
     def _accept(self, seen: object, plan: Plan | None) -> bool:
         """Put *plan*, read from *seen*, in force; True if another one was in force."""
         self._complaint = None
-        is_changed = seen != self._in_force[0]
-        self._in_force = seen, plan
+        is_changed = seen != self._seen
+        self.plan = plan
+        self._seen = seen  # last, because a child that is forked in between reads it again
         if plan is not None and is_changed:
             log_warnings(plan)
         return is_changed
