@@ -61,9 +61,9 @@ class Cooling:
     def why_unavailable(self, entry: Entry, now: float) -> str | None:
         """Return why no step starts with *entry*, which is in this state; None: steps do."""
         if now < self.healthy_at:
-            is_of_key = not isinstance(entry, str) and "/" not in entry[0]
-            word = None if self.kind is None or not is_of_key else KEY_WORDS.get(self.kind)
-            return word or "degraded"
+            if self.kind is None or isinstance(entry, str) or "/" in entry[0]:
+                return "degraded"
+            return KEY_WORDS.get(self.kind, "degraded")
         return "probed" if self.is_probed() else None
 
 

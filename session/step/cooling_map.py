@@ -93,7 +93,12 @@ class CoolingMap:
 
     def _state(self, entry: Entry) -> Cooling | None:
         """Return the state of *entry*; None: nothing is recorded against it."""
-        return self._cooling.get(entry) if entry in self._held else None
+        if entry not in self._held:
+            return None
+        try:
+            return self._cooling[entry]
+        except KeyError:  # it was forgotten meanwhile; `get` would look it up twice
+            return None
 
     def _drop(self, entry: Entry) -> None:
         """Forget *entry*."""
@@ -146,10 +151,11 @@ class CoolingMap:
     def _why_unavailable(self, key: KeyedRoute, without: Mapping[Entry, str]) -> str | None:
         now, why = self._timer(), None
         for entry in key.entries:
-            if entry in without:
+            if without and entry in without:
                 return without[entry]
-            state = self._state(entry)
-            found = None if state is None else state.why_unavailable(entry, now)
+            if (state := self._state(entry)) is None:
+                continue
+            found = state.why_unavailable(entry, now)
             if found is not None and (why is None or why == "probed"):
                 why = found
         return why
