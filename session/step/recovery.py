@@ -228,7 +228,7 @@ class Recovery:
                 step.end_retrying()
                 step.swaps += 1
                 step.retries = 0
-                step.walk.move(decision)
+                step.walk.move(decision, step.history)
                 cold = step.caches.move_to(decision.sibling)
                 step.reporter.swapped(step, attempt.route, decision.sibling, failure, cold)
             case _:

@@ -148,7 +148,7 @@ class RouteWalk:
             self._skip(route, why)
         return why is None
 
-    def take_key(self, history: MoveHistory | None = None) -> None:
+    def take_key(self, history: MoveHistory | None) -> None:
         """Choose the key for the route where the step is.
 
         Args:
@@ -219,12 +219,16 @@ class RouteWalk:
             without=without,
         )
 
-    def move(self, swap: Swap) -> None:
-        """Go to the sibling of *swap*, and report the routes that were passed over."""
+    def move(self, swap: Swap, history: MoveHistory | None) -> None:
+        """Go to the sibling of *swap*, and report the routes that were passed over.
+
+        Args:
+            history: As in `take_key`.
+        """
         self._skip_all(swap.passed_over)
         self._tried = (self._tried or frozenset((self.route,))) | {swap.sibling}
         self.route = swap.sibling
-        self.take_key()
+        self.take_key(history)
 
     def keys_to_try(self) -> tuple[KeyedRoute | None, tuple[KeyedRoute, float] | None]:
         """Return the next healthy key that was not tried here, and the tried one due back first.

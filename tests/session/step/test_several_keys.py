@@ -445,6 +445,29 @@ async def test_a_conversation_stays_with_its_key_while_that_is_healthy(
     assert agent.asked == [asked]
 
 
+@pytest.mark.parametrize(
+    ("history", "out", "asked"),
+    [
+        pytest.param(MoveHistory(route=A, api_key_env=TWO), [], A2, id="its key"),
+        pytest.param(MoveHistory(route=A, api_key_env=TWO), [TWO], A1, id="its key is out"),
+        pytest.param(MoveHistory(route=A), [], A1, id="no key is known"),
+        pytest.param(MoveHistory(route=SAME, api_key_env=TWO), [], A1, id="it was elsewhere"),
+        pytest.param(None, [], A1, id="no history"),
+    ],
+)
+@each_form
+async def test_a_conversation_that_moves_back_finds_its_key_again(
+    clock: VirtualClock, history: MoveHistory | None, out: list[str], asked: str
+) -> None:
+    middleware = engine(clock, fallbackModelsByModel={B: A}, maxUpstreamRetryAttempts=0)
+    for name in out:
+        middleware.degraded.degrade(("house", name), cooldown=60.0)
+    agent = Agent({A1: HI, A2: HI, OUT: [DOWN]})
+    await run(middleware.step(B, history=history), agent.call)
+
+    assert agent.asked == [OUT, asked]
+
+
 @each_form
 async def test_a_conversation_that_may_not_move_takes_the_next_key_all_the_same(
     clock: VirtualClock,
