@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 from ...provider.client.decompression import decompressor_of
 from ...provider.error import ProviderError
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 MAX_BODY = 64 * 1024 * 1024
 """Bytes of a request's body, also once it is decompressed."""
+
+EVENTS = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
+JSON = (("content-type", "application/json"),)
 
 _BARE = re.compile(
     r"(?:/v1)?/messages(?:/count_tokens)?|(?:/v1)?/chat/completions"
@@ -135,6 +138,19 @@ class Asked:
             place=place, call=call, name=name, requested=requested, model=model, content=content,
             body=body, is_stream=is_stream, http=http,
         )  # fmt: skip
+
+    @property
+    def is_array(self) -> bool:
+        """True if the client wants a stream as one JSON array, without events, as Gemini has it."""
+        is_gemini = self.is_stream and self.call.wire == "gemini"
+        return is_gemini and "sse" not in parse_qs(self.http.target.partition("?")[2]).get(
+            "alt", []
+        )
+
+    @property
+    def stream_headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers of a streamed answer."""
+        return JSON if self.is_array else EVENTS
 
     def own_request(self, provider: Provider, caller: Caller, secret: Secret) -> OwnRequest | None:
         """Return the client's own bytes as a request to *provider*, the one of `requested`.

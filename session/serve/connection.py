@@ -21,7 +21,7 @@ from .models import listed_at
 from .other_request import count_tokens, pass_on
 from .outlet import ClientLeft, Outlet
 from .pages import Page
-from .served_step import EVENTS, ServedStep
+from .served_step import ServedStep
 
 if TYPE_CHECKING:
     from ...provider.client.client import Client
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 300.0
 """Seconds in which a request must have come."""
-_JSON = (("content-type", "application/json"),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +164,8 @@ class ServeConnection(HttpConnection):
     def _outlet(self, asked: Asked | None = None) -> Outlet:
         stream = None
         if asked is not None and asked.is_stream:
-            is_array = asked.call.wire == "gemini" and "alt=sse" not in asked.http.target
             ping = writer_of(asked.call.wire)(model=asked.model).ping()
-            stream = (_JSON if is_array else EVENTS), ping
+            stream = asked.stream_headers, ping
         shared = self._shared
         return Outlet(self, stream, first=shared.status_after, every=shared.ping_every)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +16,7 @@ from ...provider.wire.read_request import ReadRequest, RequestError
 from ...provider.wire.registry import reader_of, writer_of
 from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
+from .asked import JSON
 from .history import depends_on_history, history_of
 from .memory import AnswerMemory, shown_to
 from .metering import metered
@@ -43,8 +45,6 @@ Hold = Literal["whole", "first"]
 
 ROUTE_HEADER = "x-sidestep-route"
 """The header of a response that names the route that answered."""
-EVENTS = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
-_JSON = (("content-type", "application/json"),)
 _CLIENTS_OWN = frozenset(
     {FailureKind.BAD_REQUEST, FailureKind.AUTH, FailureKind.NOT_FOUND, FailureKind.REFUSAL}
     | {FailureKind.CONTEXT_OVERFLOW, FailureKind.CONTENT_FILTER, FailureKind.HISTORY_REJECTED}
@@ -230,7 +230,7 @@ class ServedStep:
         """Send the conversation, and write the answer in the client's wire."""
         requests = self._step_requests()
         rendering = requests.render(attempt.route)
-        writer, headers = self._new_writer(), self._named(EVENTS, attempt.route)
+        writer, headers = self._new_writer(), self._named(self._asked.stream_headers, attempt.route)
         reply, wire = requests.send(rendering, attempt.api_key_env), rendering.provider.wire
         with metered(step, attempt, reply, wire):
             async with reply:
@@ -247,7 +247,7 @@ class ServedStep:
         elif self._asked.is_stream:
             self._held = Held(headers, writer.start() + writer.end(answer))
         else:
-            self._held = Held(self._named(_JSON, attempt.route), writer.whole(answer))
+            self._held = Held(self._named(JSON, attempt.route), writer.whole(answer))
 
     async def _pass_on(
         self, attempt: Attempt, headers: tuple[tuple[str, str], ...], data: bytes
@@ -265,7 +265,12 @@ class ServedStep:
 
     def _new_writer(self) -> Writer:
         wants_usage = self._read is None or self._read.wants_usage
-        self._writer = writer_of(self._wire)(model=self._asked.model, wants_usage=wants_usage)
+        self._writer = writer_of(self._wire)(
+            model=self._asked.model,
+            created=int(time.time()),
+            wants_usage=wants_usage,
+            is_array=self._asked.is_array,
+        )
         return self._writer
 
     def _named(
@@ -290,7 +295,8 @@ class ServedStep:
             await self._outlet.whole(refused.status, refused.headers, refused.refused)
             return
         if self._outlet.has_begun:
-            await self._outlet.send(EVENTS, (self._writer or self._new_writer()).error(failure))
+            writer = self._writer or self._new_writer()
+            await self._outlet.send(self._asked.stream_headers, writer.error(failure))
             await self._outlet.end()
             return
         refusal = writer_of(self._wire).refusal(failure, is_streamed=self._asked.is_stream)

@@ -58,6 +58,31 @@ async def test_a_sibling_answers_in_the_clients_wire(sibling: str, stream: bool)
             assert answer.json()["model"] == "claude-sonnet-5"
 
 
+@pytest.mark.parametrize(
+    ("query", "kind", "is_array"),
+    [
+        pytest.param("", "application/json", True, id="an array"),
+        pytest.param("?alt=sse", "text/event-stream; charset=utf-8", False, id="events"),
+        pytest.param("?alt=json", "application/json", True, id="JSON by name"),
+    ],
+)
+async def test_a_client_of_gemini_gets_the_form_of_stream_that_it_asks_for(
+    query: str, kind: str, is_array: bool
+) -> None:
+    gemini, body = "gemini/gemini-3-pro", {"contents": [{"parts": [{"text": "Hi"}]}]}
+    answers = {gemini: DOWN, CLAUDE: {"text": "From the sibling."}}
+    async with serving(answers, siblings={gemini: CLAUDE}) as served:
+        path = f"/gemini/v1beta/models/gemini-3-pro:streamGenerateContent{query}"
+        headers = {"authorization": f"Bearer {served.serve.token}"}
+
+        answer = await served.http.post(path, json=body, headers=headers)
+
+    assert answer.headers["content-type"] == kind
+    assert answer.text.startswith("[") is is_array
+    chunks = json.loads(answer.text) if is_array else [json.loads(answer.text.split("data: ")[1])]
+    assert chunks[0]["candidates"][0]["content"]["parts"] == [{"text": "From the sibling."}]
+
+
 @pytest.mark.parametrize("sibling", SIBLINGS)
 async def test_a_turn_with_a_call_goes_on_at_the_sibling_and_then_at_the_primary(
     sibling: str,
