@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -142,6 +143,7 @@ def redact_keys(text: str, keys: Iterable[str]) -> str:
     return Secret(None, others=tuple(whole)).redact(text)
 
 
+@lru_cache(maxsize=4_096)
 def is_secret_name(variable: str) -> bool:
     """True if a variable of that name holds a secret, such as ``OPENAI_API_KEY_2``."""
     return _NAMES.search(variable) is not None

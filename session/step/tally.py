@@ -119,7 +119,7 @@ def message_of(failure: Failure, environ: Mapping[str, str]) -> str:
     """Return the message of *failure*, shortened and without keys; see `LastFailure`."""
     if failure.kind is FailureKind.UNKNOWN and failure.status is None:
         return "" if failure.cause is None else type(failure.cause).__name__
-    secrets = [value for name, value in environ.items() if is_secret_name(name)]
+    secrets = [environ.get(name, "") for name in environ if is_secret_name(name)]
     text = redact_keys(failure.message, secrets)
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
 
