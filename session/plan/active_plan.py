@@ -138,7 +138,8 @@ class ActivePlan:
         plan = self.plan
         if plan is None:
             return self._without_plan(asked, needs)
-        if needs is not None or (pinned is not None and plan.depends_on_needs):
+        is_bounded = needs is not None and needs.boundary is not None
+        if is_bounded or (plan.depends_on_needs and not (needs is None and pinned is None)):
             options = plan.options_for(asked, needs, pinned=pinned)
             self._log_misspelt_key(plan, options.requested)
             return options

@@ -43,7 +43,7 @@ class RouteOptions:
         is_chain: The routes are a chain: each must be fit, the first one as well, and none is
             used twice.
         usual_start: The requested route with its only key, if nothing but its health may keep a
-            step of a new conversation from it; `ActivePlan` sets it. None: more decides.
+            step from it whose conversation was nowhere else; `ActivePlan` sets it. None: more does.
     """
 
     requested: Route
@@ -166,7 +166,7 @@ class Plan:
 
     @property
     def depends_on_needs(self) -> bool:
-        """True if the needs of a step can change where it may go."""
+        """True if other needs of a step than its boundary can change where it may go."""
         return bool(self.chains or self.provider_facts)
 
     def _judge_siblings(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -41,8 +40,7 @@ class PromptCaches(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownCaches:
+class UnknownCaches(NamedTuple):
     """The caches of a conversation that only the agent knows: what a step needs is all cold."""
 
     before: Route | None

@@ -17,11 +17,14 @@ if TYPE_CHECKING:
 
 def usual_start(step: BaseStep) -> KeyedRoute | None:
     """Return where nearly every step starts, and report it; None: `find_start` has to look."""
-    key = step.options.usual_start
-    if key is None or step.history is not None:
+    key, history = step.options.usual_start, step.history
+    if key is None or not (step.degraded.is_empty or step.degraded.is_available(key)):
         return None
-    if not (step.degraded.is_empty or step.degraded.is_available(key)):
-        return None
+    if history is not None:
+        here = (None, key.route)
+        if history.route not in here or step.caches.before not in here:
+            return None  # it may stay elsewhere, and finds no prompt cache here
+        step.pin = pin(history, step.active.plan)
     if step.reporter.has_listeners:
         step.reporter.step_started(step.requested, step.requested, None, NOT_COLD)
     return key

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from sidestep import ProviderError, Route, Sidestep, SyncAttempt
+from sidestep import ProviderError, Route, Sidestep, StepFailed, SyncAttempt
 from sidestep.provider.failure import Failure, FailureKind
 from sidestep.session.event import Event
 from sidestep.session.event_json import to_json
 from sidestep.session.plan.needs import Needs
+from sidestep.session.step.cold_cache import NO_CACHES
 from sidestep.session.step.move_policy import MoveHistory
 
 from ...virtual import VirtualClock
@@ -22,6 +23,7 @@ A, B = Route("anthropic/a"), Route("gemini/b")
 FALLBACK = {"fallbackModelsByModel": {A: B}}
 MAP = {"SIDESTEP_FALLBACK_CONFIG": json.dumps(FALLBACK)}
 STAY = {"SIDESTEP_FALLBACK_CONFIG": json.dumps(FALLBACK | {"returnPolicy": "session"})}
+PINNED = {"SIDESTEP_FALLBACK_CONFIG": json.dumps(FALLBACK | {"movePolicy": "first_call"})}
 SMALL = {"gemini": {"contextWindow": 9_000, "boundary": "us"}}
 FACTS = {"SIDESTEP_FALLBACK_CONFIG": json.dumps(FALLBACK | {"providers": SMALL})}
 KEYS = {"SIDESTEP_PROVIDERS": '{"anthropic": {"apiKeyEnv": ["K1", "K2"]}}', "K2": "a-key"}
@@ -58,8 +60,11 @@ def events_of(
             raise down
         return attempt.route
 
-    answered = step.run(call)
-    left = answered, step.skipped, step.limits, engine.degraded.snapshot()
+    try:
+        end: object = step.run(call)
+    except (ProviderError, StepFailed) as error:
+        end = str(error)
+    left = end, step.skipped, step.limits, engine.degraded.snapshot()
     return [*left, *map(to_json, events)]
 
 
@@ -80,6 +85,19 @@ def events_of(
         pytest.param(MAP, {}, id="a map"),
         pytest.param(MAP, {"serves": lambda route: route == B}, id="what the agent serves"),
         pytest.param(STAY, {"history": MoveHistory(route=B)}, id="a conversation that stays"),
+        pytest.param(STAY, {"history": MoveHistory(route=A)}, id="a conversation that was here"),
+        pytest.param(
+            PINNED, {"history": MoveHistory(route=A, holds_calls=True)}, id="pinned to the route"
+        ),
+        pytest.param(
+            PINNED, {"history": MoveHistory(route=B, holds_calls=True)}, id="pinned to the sibling"
+        ),
+        pytest.param(
+            MAP,
+            {"history": MoveHistory(route=B), "needs": Needs(tokens=10_000)},
+            id="no prompt cache",
+        ),
+        pytest.param(MAP, {"needs": Needs(boundary="eu")}, id="a boundary"),
         pytest.param(FACTS, {}, id="facts"),
         pytest.param(FACTS, {"needs": Needs(tokens=10_000)}, id="too long for the sibling"),
         pytest.param(MAP | KEYS, {}, id="several keys"),
@@ -123,3 +141,27 @@ def test_a_step_that_answers_at_once_makes_no_walk() -> None:
     assert step.run(lambda attempt: attempt.route) == A
     assert step._walk is None
     assert step.skipped == {}
+
+
+def test_a_conversation_stays_also_if_nothing_is_known_of_its_prompt_caches() -> None:
+    step = Sidestep.from_env(STAY).step_sync(A, history=MoveHistory(route=B))
+    step.caches = NO_CACHES
+
+    assert step.run(lambda attempt: attempt.route) == B
+
+
+@pytest.mark.parametrize(
+    ("needs", "unfit"),
+    [
+        pytest.param(None, set(), id="no needs"),
+        pytest.param(Needs(tokens=10**9), set(), id="no facts tell that it is too long"),
+        pytest.param(Needs(boundary="eu"), {A, B}, id="a boundary that neither is known to keep"),
+    ],
+)
+def test_without_facts_only_a_boundary_keeps_a_step_from_a_route(
+    needs: Needs | None, unfit: set[Route]
+) -> None:
+    active = Sidestep.from_env(MAP).active
+    active.options_for(A)  # from here on it is cached
+
+    assert set(active.options_for(A, needs).unfit) == unfit
