@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from ..drill.drill import DEFAULT, Drill, list_drills
 from ..drill.judge import judge
 from ..drill.live_timeline import LiveTimeline
 from ..drill.play import TIME_SCALE, play
+from ..drill.play_served import play_served
 from ..drill.played_turn import PlayedTurn
 from ..drill.report import report
 from ..drill.timeline import draw, listing
@@ -19,6 +21,7 @@ from . import signals
 from .exit_code import ExitCode
 from .option import Seconds, as_json
 from .terminal import terminal
+from .with_command import WithCommand, behind_dashes
 
 
 @click.command(
@@ -26,11 +29,19 @@ from .terminal import terminal
     Rehearse an outage against a stub, without a key and without a network.
 
     NAME is one of --list, by default primary-503; FILE is a drill of your own, as TOML or JSON.
+
+    With --serve a client of yours goes through the outage, at the address of `sidestep serve`:
+    sidestep drill --serve -- claude -p {prompt} --model {model}
     """,
+    cls=WithCommand,
 )
 @click.argument("name", required=False, metavar="[NAME|FILE]")
 @click.option("--list", "is_list", is_flag=True, help="List the drills that come with sidestep.")
 @click.option("--all", "is_all", is_flag=True, help="Play every one of them.")
+@click.option(
+    "--serve", "is_serve", is_flag=True,
+    help="Run the command behind -- once for each turn; {prompt} and {model} are filled in.",
+)  # fmt: skip
 @click.option(
     "--time-scale",
     type=Seconds(min=0, min_open=True, max=10),
@@ -38,11 +49,21 @@ from .terminal import terminal
 )
 @as_json
 def drill(
-    name: str | None, *, is_list: bool, is_all: bool, time_scale: float | None, is_json: bool
+    name: str | None,
+    *,
+    is_list: bool,
+    is_all: bool,
+    is_serve: bool,
+    time_scale: float | None,
+    is_json: bool,
 ) -> int:
     if is_list:
         _show_list(list_drills(), is_json=is_json)
         return ExitCode.DONE
+    if is_serve:
+        if is_all:
+            raise click.UsageError("--serve plays one drill: leave --all out, and name the drill")
+        return _serve(Drill.find(name or DEFAULT), time_scale or TIME_SCALE, is_json=is_json)
     if is_all and name is not None:
         raise click.UsageError(f"--all plays every drill: leave {name!r} out, or leave --all out")
     drills = list_drills() if is_all else [Drill.find(name or DEFAULT)]
@@ -50,6 +71,24 @@ def drill(
     if is_all and not is_json:
         click.echo(f"{sum(passed)} of {len(passed)} drills passed")
     return ExitCode.DONE if all(passed) else ExitCode.FAILED
+
+
+def _serve(each: Drill, time_scale: float, *, is_json: bool) -> int:
+    """Play a drill against the client behind ``--``; return the exit status."""
+    command = behind_dashes()
+    if not command:
+        raise click.UsageError("--serve needs a command: sidestep drill --serve -- COMMAND")
+    turns = signals.run(
+        lambda: play_served(
+            each, command, environ=os.environ, time_scale=time_scale, show=_show_output
+        )
+    )
+    return ExitCode.DONE if _show(each, turns, is_json=is_json) else ExitCode.FAILED
+
+
+def _show_output(piece: bytes) -> None:
+    """Pass on what the client writes; our own outcome goes to stdout."""
+    click.echo(piece, err=True, nl=False)
 
 
 def _show_list(drills: Sequence[Drill], *, is_json: bool) -> None:
@@ -64,7 +103,11 @@ def _play(each: Drill, time_scale: float, *, is_json: bool) -> bool:
     """Play a drill and print its outcome; return whether it passed."""
     for warning in each.warnings:
         click.echo(f"{each.name}: {warning}", err=True)
-    turns = _played(each, time_scale, is_json=is_json)
+    return _show(each, _played(each, time_scale, is_json=is_json), is_json=is_json)
+
+
+def _show(each: Drill, turns: Sequence[PlayedTurn], *, is_json: bool) -> bool:
+    """Print the outcome of a drill; return whether it passed."""
     complaints = judge(each, turns)
     if is_json:
         click.echo(json.dumps(report(each, turns, complaints), ensure_ascii=False))

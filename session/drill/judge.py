@@ -53,10 +53,12 @@ def judge(drill: Drill, turns: Sequence[PlayedTurn]) -> list[str]:
 
 
 def _judge_turn(turn: PlayedTurn) -> Iterator[str]:
-    yield from _prompts(turn)
+    is_served = turn.output is not None
+    if not is_served:  # a client may write more around a prompt
+        yield from _prompts(turn)
     yield from _late(_events(turn))
     if turn.expect is not None:
-        for check in _CHECKS:
+        for check in _SERVED_CHECKS if is_served else _CHECKS:
             yield from check(turn, turn.expect)
     elif turn.error is not None:
         yield f"was not answered: {turn.error}"
@@ -101,6 +103,26 @@ def _class_of(error: Exception | None) -> str | None:
     return None if error is None else type(error).__name__
 
 
+def _client_error(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
+    """A client must end well if its steps do, and must not hide it if they fail."""
+    ended = [event.error for event in _events(turn) if isinstance(event, StepEnded)]
+    error = (ended[-1] or "").partition(":")[0] if ended else "no step"
+    if error != (expect.error or ""):
+        wanted = expect.error or "an answer"
+        yield f"expected {wanted}, got {error or 'an answer'} (`expect.error`)"
+    elif expect.error is None and turn.error is not None:
+        yield f"{turn.error}, although it was answered (`expect.error`)"
+    elif expect.error is not None and turn.error is None:
+        yield "the command ended with exit status 0, although it was not answered (`expect.error`)"
+
+
+def _client_route(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
+    answered = [event.route for event in _events(turn) if isinstance(event, StepEnded)]
+    if expect.error is None and answered[-1:] != [expect.answered]:
+        wanted = f"the answer of {expect.answered}"
+        yield f"expected {wanted}, got that of {answered[-1:] or 'none'} (`expect.answered`)"
+
+
 def _last_route(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
     answered = None if turn.error or not turn.requests else turn.requests[-1].route
     if answered != expect.answered and _class_of(turn.error) == expect.error:
@@ -109,8 +131,9 @@ def _last_route(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
 
 
 def _text(turn: PlayedTurn, expect: Expectation) -> Iterator[str]:
-    text = shown(_events(turn))
-    if expect.text is not None and text != expect.text:
+    text = text_of(turn)
+    is_there = text == expect.text if turn.output is None else (expect.text or "") in text
+    if expect.text is not None and not is_there:
         yield f"expected to see {expect.text!r}, saw {text!r} (`expect.text`)"
 
 
@@ -229,6 +252,16 @@ _CHECKS: tuple[Callable[[PlayedTurn, Expectation], Iterator[str]], ...] = (
     _retracted, _tools, _steps, _repaired, _cold, _left,
 )  # fmt: skip
 """One for each key of an expectation, in the order of their complaints."""
+_SERVED_CHECKS: tuple[Callable[[PlayedTurn, Expectation], Iterator[str]], ...] = (
+    _client_error, _client_route, _text, _requests, _keys, _at_once, _waits, _patience, _attempts,
+    _steps, _repaired,
+)  # fmt: skip
+"""The same for a client, which has its own tools and gets an answer only once it is whole."""
+
+
+def text_of(turn: PlayedTurn) -> str:
+    """Return the text that the turn ended with: a listener's, or what a client wrote to stdout."""
+    return shown(_events(turn)) if turn.output is None else turn.output.strip()
 
 
 def shown(events: Iterable[Event]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -35,11 +34,11 @@ _PLACE = re.compile(r"\$\{STUB\}(?=(?:/(?P<provider>[^/\s\"']+))?)")
 """A place in a variable that stands for the stub's address, of that provider if it names one."""
 
 
-@dataclass(frozen=True, slots=True)
 class ScaledClock:
     """The drill's time; one of its seconds takes *scale* real ones."""
 
-    scale: float
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
 
     def time(self) -> float:
         return anyio.current_time() / self.scale

@@ -21,6 +21,7 @@ class PlayedTurn:
         ended_at: None: it has not ended.
         requests: What the stub received.
         answered_at: When the answer to each of them was over, however it ended.
+        output: What a client wrote to stdout; None: a session of ours took the turn.
     """
 
     prompt: str
@@ -32,6 +33,7 @@ class PlayedTurn:
     requests: list[ReceivedRequest] = field(default_factory=list)
     answered_at: list[float] = field(default_factory=list)
     error: Exception | None = None
+    output: str | None = None
 
     @property
     def seconds(self) -> float:

@@ -12,7 +12,7 @@ from ..event import (
     StepStarted,
     Waiting,
 )
-from .judge import shown
+from .judge import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ def report(drill: Drill, turns: Sequence[PlayedTurn], complaints: Sequence[str])
         "turns": [
             {
                 "seconds": round(turn.seconds, 3),
-                "text": shown(event for _at, event in turn.events),
+                "text": text_of(turn),
                 "steps": list(_steps(event for _at, event in turn.events)),
             }
             for turn in turns

@@ -24,7 +24,7 @@ from ..event import (
     Waiting,
 )
 from ..skip_reason import TEMPORARY_REASONS
-from .judge import shown
+from .judge import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -246,7 +246,9 @@ def _in_words(number: int, turn: PlayedTurn) -> Iterator[Text]:
     yield from _steps(turn)
     if turn.error is None:
         answered = turn.requests[-1].route if turn.requests else "?"
-        text = shown(event for _at, event in turn.events)
+        text = text_of(turn)
+        if turn.output is not None:
+            text = text.rpartition("\n")[2]  # all of it was shown already
         yield Text.assemble("  ", ("✓", "bold green"), f" {answered}  {text}")
     else:
         error = f"{type(turn.error).__name__}: {turn.error}"

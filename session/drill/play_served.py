@@ -1,0 +1,244 @@
+"""Play a drill's outage against a client of the local address."""
+
+from __future__ import annotations
+
+import random
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from subprocess import DEVNULL, PIPE
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx
+
+from ...provider.client.client import Client
+from ...provider.error import ConfigError
+from ...provider.stub.answer_list import read_answers
+from ...provider.stub.scenario import ANY
+from ...provider.stub.server import Stub
+from ..event import StepEnded, StepStarted
+from ..serve.client_setup import ClientSetup
+from ..serve.server import Serve
+from ..step.middleware import Sidestep
+from .play import TIME_SCALE, ScaledClock, environ_of
+from .played_turn import PlayedTurn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+
+    from ...provider.route import Route
+    from ...provider.stub.received import ReceivedRequest
+    from ..event import Event, Listener
+    from .drill import Drill
+
+PROMPT, MODEL = "{prompt}", "{model}"
+"""Words of a command that stand for the turn's prompt and for the route that it must ask for."""
+PROMPT_VARIABLE, MODEL_VARIABLE = "SIDESTEP_DRILL_PROMPT", "SIDESTEP_DRILL_MODEL"
+_ASIDE = [{"text": "A short text."}]
+"""What the stub answers on every route that is not the drill's, such as a client's own title."""
+
+
+class CommandFailed(Exception):
+    """The client ended with another status than 0."""
+
+
+def why_unplayable(drill: Drill) -> str | None:
+    """Return why no client can play *drill*; None: a client can."""
+    if drill.file.tools:
+        return "its turns call tools, and a client has only its own"
+    if drill.file.counts:
+        return "it needs a count of tokens before a swap, which the local address does not ask for"
+    if drill.scenario.keyed and len(drill.file.turns) > 1:
+        return "its conversation keeps its key, and each run of a client begins a new one"
+    return None
+
+
+async def play_served(
+    drill: Drill,
+    command: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    time_scale: float = TIME_SCALE,
+    show: Callable[[bytes], None] = lambda _output: None,
+) -> list[PlayedTurn]:
+    """Run *command* once for each turn of *drill*, as a client of a local address before the stub.
+
+    Args:
+        command: With `PROMPT` and `MODEL` where the prompt and the route have to stand.
+        environ: The variables of the command, beside those that lead it to the address.
+        time_scale: Real seconds that a second of the drill takes.
+        show: Called with each piece of what the command writes to stdout.
+
+    Raises:
+        ConfigError: The drill cannot be played so, or the command cannot be started.
+    """
+    if (why := why_unplayable(drill)) is not None:
+        raise ConfigError(f"the drill {drill.name!r} cannot be played against a client: {why}")
+    clock = StepClock(time_scale)
+    turns: list[PlayedTurn] = []
+    recorder = _Recorder(drill, clock)
+    async with _served(drill, clock, recorder) as (stub, serve):
+        setup = ClientSetup(serve.url, serve.token)
+        for drilled in drill.file.turns:
+            with clock.running():
+                await clock.sleep(drilled.pause)
+            turn = PlayedTurn(drilled.prompt, drilled.pause, drilled.expect, clock.time())
+            turns.append(turn)
+            recorder.turn = turn
+            seen = len(stub.requests)
+            await _run(turn, *_filled(command, setup, environ, drill, turn.prompt), show)
+            turn.ended_at = clock.time()
+            turn.requests = [each for each in stub.requests[seen:] if recorder.is_of_drill(each)]
+            with anyio.move_on_after(1):
+                # A closed connection reaches the stub a moment after it was closed.
+                for received in turn.requests:
+                    await received.over.wait()
+    return turns
+
+
+class StepClock(ScaledClock):
+    """The drill's time, which stands still while no step runs.
+
+    So a client may take its own time, above all to start, without the end of a cooldown.
+    """
+
+    def __init__(self, scale: float) -> None:
+        super().__init__(scale)
+        self._runs = 0
+        self._past = 0.0
+        self._since = 0.0
+
+    def time(self) -> float:
+        return self._past + (super().time() - self._since if self._runs else 0.0)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Let the time run."""
+        self.start()
+        try:
+            yield
+        finally:
+            self.stop()
+
+    def start(self) -> None:
+        """Let the time run until as many calls of `stop`."""
+        if not self._runs:
+            self._since = super().time()
+        self._runs += 1
+
+    def stop(self) -> None:
+        """End what one `start` has begun."""
+        self._past = self.time()
+        self._since = super().time()
+        self._runs -= 1
+
+
+class _Recorder:
+    """A listener that keeps the events of the steps that the drill is about.
+
+    A client may ask for other models beside, such as for a title. The time of *clock* runs while a
+    step does.
+
+    Attributes:
+        turn: Where the events are kept; None: no turn has begun.
+    """
+
+    def __init__(self, drill: Drill, clock: StepClock) -> None:
+        self.turn: PlayedTurn | None = None
+        self._clock = clock
+        self._running: set[int] = set()
+        self._steps: set[int] = set()
+        self._names = {drill.file.route, *drill.scenario.answers}
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, StepStarted):
+            self._started(event)
+        if self.turn is not None and getattr(event, "step", None) in self._steps:
+            self.turn.events.append((self._clock.time(), event))
+        if isinstance(event, StepEnded) and event.step in self._running:
+            self._running.remove(event.step)
+            self._clock.stop()
+
+    def _started(self, event: StepStarted) -> None:
+        if event.step not in self._running:  # a step begins again after a wait for a route
+            self._running.add(event.step)
+            self._clock.start()
+        if self._names_route(event.requested):
+            self._steps.add(event.step)
+
+    def is_of_drill(self, received: ReceivedRequest) -> bool:
+        """True if the request asks for a route of the drill."""
+        return received.route is not None and self._names_route(received.route)
+
+    def _names_route(self, route: Route) -> bool:
+        return not self._names.isdisjoint({route, f"{route.provider}/{ANY}", ANY})
+
+
+@asynccontextmanager
+async def _served(
+    drill: Drill, clock: StepClock, listener: Listener
+) -> AsyncIterator[tuple[Stub, Serve]]:
+    """Serve the providers that the stub plays."""
+    answers = {**drill.scenario.answers}
+    answers.setdefault(ANY, read_answers(_ASIDE, ANY))
+    scenario = replace(drill.scenario, answers=answers)
+    async with Stub(scenario, strict=drill.file.strict, timer=clock.time) as stub:
+        variables = environ_of(drill, stub, time_scale=clock.scale)
+        # Seeded, so that the same drill waits as long every time.
+        rng = random.Random(0)  # noqa: S311 - jitter keeps no secret
+        middleware = Sidestep.from_env(variables, clock=clock, rng=rng, on_event=listener)
+        # Without the proxies of the environment, which cannot reach the stub.
+        async with httpx.AsyncClient(timeout=None, trust_env=False) as http:  # noqa: S113
+            client = Client(http=http, providers=middleware.providers, environ=variables)
+            async with Serve(middleware, client) as serve:
+                yield stub, serve
+
+
+def _filled(
+    command: Sequence[str],
+    setup: ClientSetup,
+    environ: Mapping[str, str],
+    drill: Drill,
+    prompt: str,
+) -> tuple[list[str], dict[str, str]]:
+    """Return *command* and its variables for one turn.
+
+    The addresses name no provider, because then a model may be any route.
+    """
+    route = drill.file.route
+    words = [word.replace(PROMPT, prompt).replace(MODEL, route) for word in setup.command(command)]
+    bare = {
+        "ANTHROPIC_BASE_URL": setup.url,
+        "OPENAI_BASE_URL": f"{setup.url}/v1",
+        "OPENAI_API_BASE": f"{setup.url}/v1",
+        "OPENROUTER_API_BASE": f"{setup.url}/v1",
+        "GOOGLE_GEMINI_BASE_URL": setup.url,
+        PROMPT_VARIABLE: prompt,
+        MODEL_VARIABLE: route,
+    }
+    return words, {**environ, **setup.variables(environ), **bare}
+
+
+async def _run(
+    turn: PlayedTurn,
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    show: Callable[[bytes], None],
+) -> None:
+    """Run *command*, and keep what it writes to stdout and how it ends."""
+    output = bytearray()
+    try:
+        process = await anyio.open_process(
+            command, stdin=DEVNULL, stdout=PIPE, stderr=None, env=environ
+        )
+    except OSError as error:
+        raise ConfigError(f"{command[0]!r} cannot be started: {error.strerror}") from None
+    async with process:
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        async for piece in process.stdout:
+            output += piece
+            show(piece)
+        status = await process.wait()
+    turn.output = output.decode(errors="replace")
+    if status != 0:
+        turn.error = CommandFailed(f"the command ended with exit status {status}")

@@ -1,0 +1,155 @@
+"""Drills against a client of the local address, which runs in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+from sidestep import ConfigError
+from sidestep.session.drill.drill import Drill, list_drills
+from sidestep.session.drill.judge import judge
+from sidestep.session.drill.play_served import StepClock, play_served, why_unplayable
+from sidestep.session.drill.played_turn import PlayedTurn
+from sidestep.session.drill.report import report
+
+from ...command import run_command
+from ...virtual import run_virtually
+
+CLIENT = str(Path(__file__).with_name("asking_client.py"))
+PLAYABLE = [drill.name for drill in list_drills() if why_unplayable(drill) is None]
+QUICK = {"both-down", "error-in-stream", "numbered-variables", "primary-503"}
+
+
+def command(behaviour: str) -> list[str]:
+    return [sys.executable, CLIENT, behaviour]
+
+
+def played(name: str, behaviour: str = "honest") -> list[PlayedTurn]:
+    drill = Drill.find(name)
+    return anyio.run(partial(play_served, drill, command(behaviour), environ=os.environ))
+
+
+@pytest.mark.parametrize("name", PLAYABLE)
+def test_an_honest_client_passes_every_drill_that_needs_no_tools(name: str, whole: bool) -> None:
+    if not (whole or name in QUICK):
+        pytest.skip("`pytest --whole` plays them all")
+    turns = played(name)
+
+    assert judge(Drill.find(name), turns) == []
+    assert all(turn.requests for turn in turns) or name == "refused"
+
+
+@pytest.mark.parametrize(
+    ("name", "behaviour", "complaint"),
+    [
+        pytest.param("demo", "tells nothing", "expected to see 'The sibling answers", id="no text"),
+        pytest.param("demo", "ends badly",
+            "turn 1: the command ended with exit status 3, although it was answered", id="status"),
+        pytest.param("demo", "asks twice", "turn 1: expected the requests", id="a second request"),
+        pytest.param("demo", "asks another", "turn 1: expected an answer, got no step",
+            id="another model"),
+        pytest.param("both-down", "hides failures",
+            "the command ended with exit status 0, although it was not answered", id="hidden"),
+    ],
+)  # fmt: skip
+def test_a_client_that_does_wrong_fails(name: str, behaviour: str, complaint: str) -> None:
+    complaints = judge(Drill.find(name), played(name, behaviour))
+
+    assert any(complaint in each for each in complaints)
+
+
+def test_what_a_client_asks_beside_does_not_count() -> None:
+    drill = Drill.find("demo")
+    turns = played("demo", "asks for a title")
+    seen = report(drill, turns, judge(drill, turns))
+
+    assert seen["passed"] is True
+    assert list(seen["requests"]) == [
+        "openrouter/anthropic/claude-sonnet-5", "anthropic/claude-sonnet-5",
+    ]  # fmt: skip
+    assert seen["turns"][0]["text"] == "The sibling answers: the parser drops the last token."
+
+
+def test_the_command_gets_the_prompt_and_the_route() -> None:
+    drill = Drill.find("auth-401")
+    shows = [sys.executable, "-c", "import sys; print(*sys.argv[1:], sep='|')"]
+    words = [*shows, "--ask={prompt}", "{model}", "{other}"]
+    shown: list[bytes] = []
+    (turn, *_) = anyio.run(
+        partial(play_served, drill, words, environ=os.environ, show=shown.append)
+    )
+
+    assert turn.output == f"--ask={turn.prompt}|{drill.file.route}|{{other}}\n"
+    assert b"".join(shown).decode().startswith(turn.output)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        pytest.param("ten-steps", "its turns call tools", id="tools"),
+        pytest.param("counted", "it needs a count of tokens", id="counts"),
+        pytest.param("second-key", "its conversation keeps its key", id="keys"),
+    ],
+)
+def test_a_drill_that_no_client_can_play_says_why(name: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        played(name)
+
+
+def test_the_time_of_a_drill_runs_only_while_a_step_does() -> None:
+    async def times() -> list[float]:
+        clock = StepClock(scale=0.5)
+        seen = [clock.time()]
+        for _ in range(2):
+            await anyio.sleep(100)
+            with clock.running():
+                await anyio.sleep(1)
+                with clock.running():
+                    await anyio.sleep(1)
+                await anyio.sleep(1)
+            seen.append(clock.time())
+        return seen
+
+    assert run_virtually(times) == pytest.approx([0.0, 6.0, 12.0])
+
+
+def test_the_command_plays_a_drill_against_a_client() -> None:
+    ran = run_command("drill", "--serve", "auth-401", "--", *command("honest"))
+
+    assert ran.returncode == 0
+    assert "passed" in ran.stdout
+
+
+def test_a_client_that_fails_gives_status_1_and_the_outcome_as_json() -> None:
+    ran = run_command("drill", "--serve", "demo", "--json", "--", *command("ends badly"))
+    outcome = json.loads(ran.stdout)
+
+    assert ran.returncode == 1
+    assert outcome["passed"] is False
+    assert "ended with exit status 3" in outcome["why"]
+    assert "The sibling answers" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        pytest.param(["--serve"], "--serve needs a command", id="no command"),
+        pytest.param(["--serve", "--"], "--serve needs a command", id="nothing behind --"),
+        pytest.param(["--serve", "--all", "--", "true"], "leave --all out", id="all"),
+        pytest.param(["--serve", "nope", "--", "true"], "there is no drill 'nope'", id="no drill"),
+        pytest.param(["--serve", "--", "/nowhere/claude"], "cannot be started", id="no program"),
+        pytest.param(["--serve", "ten-steps", "--", "true"], "call tools", id="unplayable"),
+        pytest.param(["--", "nope"], "there is no drill 'nope'", id="-- without --serve"),
+    ],
+)
+def test_a_wrong_command_line_says_what_is_wrong(arguments: list[str], complaint: str) -> None:
+    ran = run_command("drill", *arguments)
+
+    assert ran.returncode == 2
+    assert complaint in ran.stderr
