@@ -118,7 +118,7 @@ def serve_until_end(settings: ServeSettings, environ: Mapping[str, str]) -> int:
     if settings.command:
         logger.addHandler(logging.NullHandler())  # the terminal is the client's
     else:
-        log_to_stderr()
+        log_to_stderr(has_notices=False)
     middleware = Sidestep.from_env(environ, journal=settings.journal)
     with exporting(middleware, environ, partial(click.echo, err=True)):
         if settings.command:
@@ -171,6 +171,8 @@ async def _run(command: Sequence[str], setup: ClientSetup, environ: Mapping[str,
         shown = value if setup.token is None else value.replace(setup.token, "TOKEN")
         click.echo(f"export {name}={shlex.quote(shown)}", err=True)
     click.echo(shlex.join(full), err=True)
+    if (note := setup.note(command)) is not None:
+        click.echo(note, err=True)
     with _signals() as received:
         try:
             process = await anyio.open_process(

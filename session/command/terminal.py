@@ -32,18 +32,19 @@ def printable(text: str) -> str:
     return _CONTROL.sub("�", text)
 
 
-def log_to_stderr(before: Callable[[], None] = lambda: None) -> None:
+def log_to_stderr(before: Callable[[], None] = lambda: None, *, has_notices: bool = True) -> None:
     """Print what the library logs: above all a configuration that is ignored.
 
     Args:
         before: Called before each line, to end what stands on the terminal's last line.
+        has_notices: The command prints a notice of each swap, so that the log's line is left out.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
 
     def is_shown(record: logging.LogRecord) -> bool:
-        if record.getMessage().startswith("[model-fallback]"):
-            return False  # a notice says it
+        if has_notices and record.getMessage().startswith("[model-fallback]"):
+            return False
         before()
         return True
 

@@ -15,6 +15,10 @@ from urllib.parse import quote
 from .pages import PAGE
 
 _LOCAL = "127.0.0.1,localhost"
+_GEMINI_NEEDS = (
+    '~/.gemini/settings.json must hold {"security": {"auth": {"selectedType": "gemini-api-key"}}}'
+)
+"""Gemini CLI 0.61 reads this from no variable; without it, it ends with "Invalid auth method"."""
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
@@ -101,8 +105,11 @@ class ClientSetup:
     def command(self, command: Sequence[str]) -> list[str]:
         """Return *command* with the options that a variable cannot replace."""
         name, *rest = command
-        is_codex = PurePath(name).name in {"codex", "codex.exe", "codex.cmd"}
-        return [name, *(self.codex if is_codex else ()), *rest]
+        return [name, *(self.codex if _is(command, "codex") else ()), *rest]
+
+    def note(self, command: Sequence[str]) -> str | None:
+        """Return what a person has to set for *command*, because no variable can."""
+        return f"Gemini CLI: {_GEMINI_NEEDS}" if _is(command, "gemini") else None
 
     def lines(self) -> list[str]:
         """Return what a person pastes into the shell of a client, for each client."""
@@ -120,8 +127,13 @@ class ClientSetup:
             f"codex {shlex.join(self.codex)}",
             "# opencode",
             f"export OPENCODE_CONFIG_CONTENT={shlex.quote(self.opencode)}",
-            "# Gemini CLI",
+            f"# Gemini CLI: {_GEMINI_NEEDS}",
             *export("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"),
             "# qwen-code, aider, mini-swe-agent, and others that speak Chat Completions",
             *export("OPENAI_BASE_URL", "OPENAI_API_BASE", "OPENAI_API_KEY"),
         ]
+
+
+def _is(command: Sequence[str], client: str) -> bool:
+    """True if *command* starts *client*, wherever it is installed."""
+    return PurePath(command[0]).name in {client, f"{client}.exe", f"{client}.cmd"}

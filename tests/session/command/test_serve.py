@@ -69,6 +69,23 @@ def test_the_command_is_started_with_the_variables_and_gives_its_exit_status(
     assert "export ANTHROPIC_API_KEY=TOKEN\n" in ran.stderr
 
 
+def test_a_swap_is_told_in_the_terminal_of_the_server(tmp_path: Path) -> None:
+    played = {CLAUDE: {"status": 503}, SIBLING: {"text": "The sibling answers."}}
+    config = {"fallbackModelsByModel": {CLAUDE: SIBLING}, "maxUpstreamRetryAttempts": 0}
+    with (
+        stub(scenario(tmp_path, played)) as url,
+        serving(SIDESTEP_PROVIDERS=providers(url), SIDESTEP_FALLBACK_CONFIG=config) as served,
+    ):
+        address, server = served
+        asked = [{"role": "user", "content": "Hi"}]
+        body = {"model": "claude-sonnet-5", "max_tokens": 9, "messages": asked}
+        httpx.post(f"{address}/anthropic/v1/messages", json=body, trust_env=False)
+        server.terminate()
+        _, told = server.communicate(timeout=60)
+
+    assert f"switched model from={CLAUDE} to={SIBLING}" in told
+
+
 def test_a_command_that_a_signal_ended_has_the_status_of_a_shell() -> None:
     ran = subprocess.run(
         [*SIDESTEP, "serve", "--", "sh", "-c", "kill -9 $$"],
@@ -198,6 +215,22 @@ def test_codex_is_led_by_options_and_others_are_started_as_they_are() -> None:
     assert setup.command(["/usr/bin/codex", "exec"])[-1] == "exec"
     assert "model_providers.sidestep=" in " ".join(setup.command(["/usr/bin/codex", "exec"]))
     assert setup.command(["claude", "-p"]) == ["claude", "-p"]
+
+
+@pytest.mark.parametrize(
+    ("command", "is_told"),
+    [
+        pytest.param(["gemini", "-p", "Hi"], True, id="Gemini CLI"),
+        pytest.param(["/opt/bin/gemini"], True, id="by its path"),
+        pytest.param(["sh", "-c", "gemini"], False, id="inside a shell"),
+        pytest.param(["claude"], False, id="another"),
+    ],
+)
+def test_what_no_variable_sets_is_told(command: list[str], is_told: bool) -> None:
+    setup = ClientSetup("http://127.0.0.1:8504", None)
+
+    assert ("settings.json" in (setup.note(command) or "")) is is_told
+    assert any("settings.json" in line for line in setup.lines())
 
 
 def test_a_proxy_is_not_asked_for_the_local_address() -> None:
