@@ -42,6 +42,8 @@ _BARE = re.compile(
     r"|(?:/v1)?/responses(?:/input_tokens)?|/v1(?:beta|alpha)?/models/[^/].*:(?:generateContent|streamGenerateContent|countTokens)"
 )
 """Paths without a provider."""
+_STRANGE = re.compile(r"(?:^|/)\.{1,2}(?:/|$)|[\x00-\x20\x7f\\]|^//")
+"""What no path of an API has once it is unquoted, and what could lead to another place."""
 _OWN: Mapping[Wire, str] = {
     "anthropic": "anthropic",
     "openai-chat": "openai-chat",
@@ -64,6 +66,11 @@ class Place:
     provider: str | None
     rest: str
     call: CallPath | None
+
+    @property
+    def is_strange(self) -> bool:
+        """True if the path could lead to another place than it says."""
+        return _STRANGE.search(unquote(self.rest)) is not None
 
 
 def place_of(path: str, providers: Mapping[str, Provider]) -> Place | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 import anyio
 import h11
@@ -41,8 +39,6 @@ if TYPE_CHECKING:
 _COUNT_SECONDS = 5.0
 _SILENCE = 600.0
 """Seconds in which the response to an unknown request must begin."""
-_STRANGE = re.compile(r"(?:^|/)\.{1,2}(?:/|$)|[\x00-\x20\x7f\\]|^//")
-"""What no path of an API has once it is unquoted, and what could lead to another place."""
 _MOST = 1024 * 1024
 """Bytes of a count's response."""
 
@@ -53,8 +49,6 @@ async def pass_on(
     """Pass *request* on as it is, and its response; return why it cannot be, if so."""
     assert place.provider is not None  # noqa: S101 - a bare path is always a model call
     provider = shared.client.providers[place.provider]
-    if _STRANGE.search(unquote(place.rest)):
-        return _bad_gateway(f"the path {place.rest!r} is not passed on", 400)
     caller = shared.access.caller(request)
     headers = kept_headers(request.lines, without=caller.hidden)
     if coding := request.headers.get("content-encoding"):

@@ -6,6 +6,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
 
 from ...provider.delta import ReasoningDelta
 from ...provider.failure import FailureKind
@@ -45,6 +46,8 @@ Hold = Literal["whole", "first"]
 
 ROUTE_HEADER = "x-sidestep-route"
 """The header of a response that names the route that answered."""
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
+"""What a header can hold; a client may name a model in any letters."""
 _CLIENTS_OWN = frozenset(
     {FailureKind.BAD_REQUEST, FailureKind.AUTH, FailureKind.NOT_FOUND, FailureKind.REFUSAL}
     | {FailureKind.CONTEXT_OVERFLOW, FailureKind.CONTENT_FILTER, FailureKind.HISTORY_REJECTED}
@@ -276,7 +279,7 @@ class ServedStep:
     def _named(
         self, headers: Iterable[tuple[str, str]], route: Route
     ) -> tuple[tuple[str, str], ...]:
-        return (*headers, (ROUTE_HEADER, str(route)))
+        return (*headers, (ROUTE_HEADER, quote(str(route), safe=_PRINTABLE)))
 
     async def _refuse(self, error: Exception, step: Step | None) -> None:
         """Send the failure of the step: as a response, or as the end of a stream that has begun."""

@@ -81,11 +81,20 @@ async def test_a_preflight_is_refused() -> None:
         pytest.param(b"/anthropic/%2e%2e/x", id="up, escaped"),
         pytest.param(b"/anthropic/v1/.%2e/x", id="up, half escaped"),
         pytest.param(b"/anthropic/a\\b", id="a backslash"),
+        pytest.param(b"/anthropic/../openai/v1/messages", id="up, to a call"),
+        pytest.param(b"/anthropic/%2e%2e/x/v1/messages", id="up, escaped, to a call"),
+        pytest.param(b"/anthropic/..%2fx/v1/messages", id="up, with an escaped slash"),
+        pytest.param(b"/anthropic//evil.example/v1/messages", id="two slashes"),
+        pytest.param(b"/anthropic/a\\../v1/messages", id="a backslash before a call"),
+        pytest.param(b"/gemini/v1beta/models/..%2f..%2fx:generateContent", id="up, as a model"),
+        pytest.param(b"/v1beta/models/x/../../y:generateContent", id="up, at a bare path"),
     ],
 )
-async def test_no_target_leads_to_another_place(target: bytes) -> None:
-    async with serving(HELLO) as served:
-        request = served.http.build_request("GET", "/", extensions={"target": target})
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_no_target_leads_to_another_place(target: bytes, method: str) -> None:
+    async with serving({**HELLO, "*": {"text": "Never."}}) as served:
+        body = {"model": "claude-sonnet-5", "max_tokens": 9, "messages": [], "contents": []}
+        request = served.http.build_request(method, "/", json=body, extensions={"target": target})
         answer = await served.http.send(request)
 
         assert answer.status_code in {400, 404}

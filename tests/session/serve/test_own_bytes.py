@@ -214,3 +214,21 @@ async def test_a_raw_answer_is_judged_as_our_own_client_judges_it(
         assert "Half" not in came.text
         assert came.headers["x-sidestep-route"] == SIBLING
         assert len(served.stub.requests) == 2, kind
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        pytest.param("模型", "%E6%A8%A1%E5%9E%8B", id="Chinese letters"),
+        pytest.param("é", "%C3%A9", id="an accent"),
+        pytest.param("a\0b", "a%00b", id="a control character"),
+        pytest.param("m:free@x[1m]", "m:free@x[1m]", id="what a header can hold"),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_model_may_have_any_letters(model: str, named: str, stream: bool) -> None:
+    async with serving({"*": {"text": "Hello."}}) as served:
+        answer = await served.ask(f"openrouter/{model}", stream=stream)
+
+        assert (answer.status_code, "Hello." in answer.text) == (200, True)
+        assert answer.headers["x-sidestep-route"] == f"openrouter/{named}"
