@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from ...provider.conversation import Message, Reasoning, Text, ToolCall
 from ...provider.conversation_json import message_to_json, read_message
 from ...provider.json_value import read_json, write_json
+from .history import begins_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -80,9 +81,9 @@ class AnswerMemory:
         running: list[Route] = []
         for run in _runs(conversation.messages):
             if run[0].role != "assistant":
-                restored += run
-                if any(isinstance(part, Text) for part in run[0].parts):
+                if begins_turn(run[0], restored):
                     running.clear()
+                restored += run
                 continue
             for message in self._restored(run, restored):
                 restored.append(message)

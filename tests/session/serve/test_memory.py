@@ -113,7 +113,17 @@ def test_which_routes_have_answered_in_the_running_turn_is_returned() -> None:
     turn = [user("Read it."), said(call(output="1"))]
 
     assert memory.restore(Conversation([*turn])) == [ROUTE]
-    assert memory.restore(Conversation([*turn, user("Thanks.")])) == []
+    assert memory.restore(Conversation([*turn, said(Text("1.")), user("Thanks.")])) == []
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_text_after_a_result_does_not_end_the_running_turn(count: int) -> None:
+    memory = remembered(THINKING, call())
+    reminders = [user("<total_tokens>9000 tokens left</total_tokens>")] * count
+
+    told = [user("Read it."), said(call(output="1")), *reminders]
+
+    assert memory.restore(Conversation(told)) == [ROUTE]
 
 
 def test_the_oldest_answers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:

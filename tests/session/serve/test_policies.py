@@ -16,7 +16,7 @@ pytestmark = pytest.mark.asyncio
 SIBLING = "groq/llama"
 MAP = {CLAUDE: SIBLING}
 CALL = {"id": "call_1", "name": "read_file", "input": {"path": "a.py"}}
-TURN = [
+TURN: list[Any] = [
     {"role": "user", "content": "Read a.py"},
     {"role": "assistant", "content": [{"type": "tool_use", **CALL}]},
     {
@@ -24,6 +24,9 @@ TURN = [
         "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "print(1)"}],
     },
 ]
+REMINDER = {"type": "text", "text": "<total_tokens>9 left</total_tokens>"}
+REMINDED = [*TURN[:2], {"role": "user", "content": [*TURN[2]["content"], REMINDER]}]
+"""What Claude Code sends beside a result."""
 TOOLS = [{"name": "read_file", "input_schema": {"type": "object"}}]
 
 
@@ -34,6 +37,7 @@ TOOLS = [{"name": "read_file", "input_schema": {"type": "object"}}]
         pytest.param({"movePolicy": "first_call"}, TURN[:1], True, id="before the first call"),
         pytest.param({"movePolicy": "first_call"}, TURN, False, id="after the first call"),
         pytest.param({"movePolicy": "idempotent"}, TURN, False, id="a tool that is not listed"),
+        pytest.param({"movePolicy": "idempotent"}, REMINDED, False, id="a text beside the result"),
         pytest.param(
             {"movePolicy": "idempotent", "idempotentTools": ["read_file"]},
             TURN,
