@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...provider.conversation import Message, Reasoning, Text, ToolCall
 from ...provider.conversation_json import message_to_json, read_message
+from ...provider.error import ConfigError
 from ...provider.json_value import read_json, write_json
 from .history import begins_turn
 
@@ -108,8 +109,8 @@ class AnswerMemory:
             if body is None:
                 continue
             self._kept.move_to_end(key)
-            answer = read_message(read_json(body))
-            if _outline(answer.parts) == _outline(copy.parts):
+            answer = _read(body)
+            if answer is not None and _outline(answer.parts) == _outline(copy.parts):
                 return replace(answer, parts=_with_results(answer.parts, copy.parts))
         return None
 
@@ -125,6 +126,14 @@ class AnswerMemory:
             self._size -= len(body)
             dropped.append(key)
         return dropped
+
+
+def _read(body: bytes) -> Message | None:
+    """Return the answer in *body*; None: a file held something else there."""
+    try:
+        return read_message(read_json(body))
+    except (ConfigError, ValueError):
+        return None
 
 
 def _runs(messages: Iterable[Message]) -> Iterator[list[Message]]:

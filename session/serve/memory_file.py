@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x73617276
 """Marks the file as ours, in its header."""
+_LOCKED = 0.5
+"""Seconds to wait for another process that writes; every client waits meanwhile."""
+_LOAD = (
+    "SELECT key, body FROM answer WHERE typeof(key) = 'text' AND typeof(body) = 'blob'"
+    " ORDER BY position"
+)
 _FLAGS = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -35,20 +42,21 @@ class SqliteMemory:
         try:
             self._connection = self._open()
         except (OSError, sqlite3.Error) as error:
-            raise ConfigError(
-                f"the store {self._path!r} cannot be used ({error}): name a file of your own"
-            ) from error
+            raise self._unusable(error) from error
 
     def _open(self) -> sqlite3.Connection:
         descriptor = os.open(self._path, _FLAGS, 0o600)
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError("it is no regular file")
             if hasattr(os, "fchmod"):  # not on Windows before Python 3.13
                 os.fchmod(descriptor, 0o600)
         finally:
             os.close(descriptor)
         connection = sqlite3.connect(
-            f"{Path(self._path).as_uri()}?mode=rw", uri=True, isolation_level=None
-        )
+            f"{Path(self._path).as_uri()}?mode=rw",
+            uri=True, isolation_level=None, timeout=_LOCKED,
+        )  # fmt: skip
         try:
             self._prepare(connection)
         except BaseException:
@@ -70,8 +78,16 @@ class SqliteMemory:
         )
 
     def load(self) -> list[tuple[str, bytes]]:
-        """Return all that is kept, the oldest first."""
-        return self._connection.execute("SELECT key, body FROM answer ORDER BY position").fetchall()
+        """Return all that is kept, the oldest first.
+
+        Raises:
+            ConfigError: The file is damaged.
+        """
+        try:
+            return self._connection.execute(_LOAD).fetchall()
+        except sqlite3.Error as error:
+            self.close()
+            raise self._unusable(error) from error
 
     def keep(self, rows: Iterable[tuple[str, bytes]], dropped: Iterable[str]) -> None:
         """Keep *rows*, and forget the keys in *dropped*."""
@@ -88,6 +104,11 @@ class SqliteMemory:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             logger.warning("the store %r cannot be written: %s", self._path, error)
+
+    def _unusable(self, error: Exception) -> ConfigError:
+        return ConfigError(
+            f"the store {self._path!r} cannot be used ({error}): name a file of your own"
+        )
 
     def close(self) -> None:
         """Close the file."""

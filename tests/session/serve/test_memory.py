@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import stat
 from pathlib import Path
 
@@ -171,8 +173,6 @@ def test_a_file_that_others_could_read_is_made_private(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["text", "directory", "link", "another program's"])
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, kind: str) -> None:
-    import sqlite3
-
     path = tmp_path / "store"
     match kind:
         case "text":
@@ -188,6 +188,51 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, kind: str) -> None:
 
     with pytest.raises(ConfigError, match="cannot be used"):
         SqliteMemory(path)
+
+
+def test_a_device_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path, 0o644)
+
+    with pytest.raises(ConfigError, match="no regular file"):
+        SqliteMemory(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("damage", ["pages", "another table"])
+def test_a_damaged_file_is_an_error_in_words(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "store"
+    file = SqliteMemory(path)
+    file.keep([(f"key {number}", b"x" * 3000) for number in range(50)], [])
+    file.close()
+    if damage == "pages":
+        content = path.read_bytes()
+        path.write_bytes(content[:12_288] + b"\xa5" * 40_000 + content[52_288:])
+    else:
+        with sqlite3.connect(path) as other:
+            other.execute("ALTER TABLE answer RENAME COLUMN key TO name")
+        other.close()
+
+    with pytest.raises(ConfigError, match="cannot be used"):
+        AnswerMemory(SqliteMemory(path))
+
+
+@pytest.mark.parametrize(
+    "body", ["text", 5, b"no JSON", b"{}", b'{"role": "assistant", "parts": 5}', b"\xff"]
+)
+def test_a_row_that_is_no_answer_is_passed_over(tmp_path: Path, body: object) -> None:
+    path = tmp_path / "store"
+    remembered(THINKING, call(), memory=AnswerMemory(file := SqliteMemory(path)))
+    file.close()
+    with sqlite3.connect(path) as other:
+        other.execute("UPDATE answer SET body = ?", (body,))
+    other.close()
+
+    memory = AnswerMemory(file := SqliteMemory(path))
+    messages = restored(memory, user("Read it."), said(call(output="1")))
+    file.close()
+
+    assert messages[1].parts == [call(output="1")]
 
 
 @pytest.mark.parametrize(
