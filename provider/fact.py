@@ -45,7 +45,7 @@ class Fact:
         lacks_capacity: It means that the provider has no capacity for this model, or that the model
             cannot take such a step at all.
         is_own: It comes from the configuration.
-        scope: Whose the failure is; None: the words do not say.
+        scope: What the failure concerns; None: the words do not say.
     """
 
     kind: FailureKind
@@ -129,7 +129,7 @@ class FactTable:
 
     Args:
         by_status: Meanings of a status that differ from the usual ones.
-        scopes: Whose a failure with a status is, if the status has its usual meaning.
+        scopes: What a failure with a status concerns, if the status has its usual meaning.
         statuses: The status that a type or code stands for, for errors without a status (those in
             a stream).
         stops: The stop reasons that mean failure.

@@ -47,7 +47,7 @@ class Stage(StrEnum):
 
 
 class Scope(StrEnum):
-    """Whose a failure is: which requests would fail as well.
+    """What a failure concerns: which other requests would fail as well.
 
     ROUTE: every request to the route. KEY: every request with the key, to any route of its
     provider. KEY_ON_ROUTE: the requests to the route with this key.
@@ -84,8 +84,8 @@ class Failure:
         because: What decided on the kind, in words: a type, a code, a status; empty: the message
             says it.
         cure: The change of the request that a refusal asks for; None: it asks for none.
-        scope: Whose the failure is, where the provider's words say it; None: they do not. See
-            `is_of`.
+        scope: What the failure concerns, where the provider's words say it; None: they do not. See
+            `effective_scope`.
         cause: The exception behind it. A pickle or a copy holds a `RecordedCause` in its place,
             because many exceptions can be neither pickled nor copied.
     """
@@ -123,8 +123,11 @@ class Failure:
         return self.kind is FailureKind.NETWORK and self.code in {"refused", "no_such_host"}
 
     @property
-    def is_of(self) -> Scope:
-        """`scope`, or what the kind says: a limit, quota or key is the key's on its route."""
+    def effective_scope(self) -> Scope:
+        """`scope`; if it is None, what the kind says.
+
+        A rate limit, a quota and a refused key concern the key on its route, all else the route.
+        """
         if self.scope is not None:
             return self.scope
         return Scope.KEY_ON_ROUTE if self.kind in _KEYED else Scope.ROUTE

@@ -31,7 +31,7 @@ _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class FailureSettings(BaseModel):
-    """One failure of a provider: how to recognise it, its kind, and whose it is.
+    """One failure of a provider: how to recognise it, its kind, and its scope.
 
     Every condition that is set must hold. ``type`` and ``code`` are compared whole, ``code`` with
     every code, type and reason of an error. The message must begin with the regular expression

@@ -1,4 +1,4 @@
-"""Whose a failure is: the key's, the key's on one route, or the route's."""
+"""What a failure concerns: the key, the key on one route, or the route."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PASSED_ON = ("provider_name", "provider_code", "upstream")
 def scope_of(
     kind: FailureKind, status: int | None, decided: Fact | None, readings: Sequence[Reading]
 ) -> Scope | None:
-    """Return whose a failure is; None: neither the fact that decided nor the status says.
+    """Return what a failure concerns; None: neither the fact that decided nor the status says.
 
-    The status counts only if it is the provider's own. That of an error with another body inside
-    may be the status of somebody else, whose key it is then.
+    The status counts only if it is the provider's own. If an error holds the error of another
+    server, the status and the key may be those of that server.
     """
     if decided is not None and decided.scope is not None:
         return decided.scope

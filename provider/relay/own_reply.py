@@ -110,9 +110,9 @@ class OwnReply:
 
     async def _send(self) -> tuple[httpx.Response, float]:
         """Return the response, and the seconds that are left for its first output."""
-        patience = self._call.patience
+        longest = self._call.first_output_seconds
         begun_at = anyio.current_time()
-        with anyio.move_on_after(patience):
+        with anyio.move_on_after(longest):
             try:
                 response = await send(self._http, self._request)
             except Exception as error:
@@ -121,8 +121,8 @@ class OwnReply:
                     raise
                 printable = self._errors.printable_error(error)
                 raise self._errors.error(failure) from printable
-            return response, max(patience - (anyio.current_time() - begun_at), 0.001)
-        message = f"no answer within {patience:g} s (`firstEvent`)"
+            return response, max(longest - (anyio.current_time() - begun_at), 0.001)
+        message = f"no answer within {longest:g} s (`firstEvent`)"
         raise self._errors.error(Failure(kind=FailureKind.TIMEOUT, message=message))
 
     def _explained(self, error: Exception) -> Failure | None:

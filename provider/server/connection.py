@@ -45,7 +45,7 @@ class HttpConnection:
 
     Args:
         max_body: The largest body that is read, in bytes.
-        patience: Seconds in which a whole request must have come.
+        request_seconds: Seconds in which a whole request must have come.
 
     Attributes:
         http: The state of HTTP on this connection.
@@ -54,14 +54,14 @@ class HttpConnection:
     """
 
     def __init__(
-        self, sock: Socket, *, max_body: int = MAX_BODY, patience: float = math.inf
+        self, sock: Socket, *, max_body: int = MAX_BODY, request_seconds: float = math.inf
     ) -> None:
         self.sock = sock
         self.http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
         self.is_closing = False
         self.is_head = False
         self._max_body = max_body
-        self._patience = patience
+        self._request_seconds = request_seconds
         self._reading: anyio.CancelScope | None = None
 
     async def answer(self, request: HttpRequest) -> bool:
@@ -97,7 +97,7 @@ class HttpConnection:
     async def _serve_one(self) -> bool:
         """Answer one request; return True if another may follow."""
         request = None
-        with anyio.move_on_after(self._patience) as self._reading:
+        with anyio.move_on_after(self._request_seconds) as self._reading:
             request = await self._read()
         self._reading = None
         if request is None:

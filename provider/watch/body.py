@@ -95,7 +95,7 @@ class _Body:
         message = (
             f"no further output within {timeouts.gap:g} s (`gap`)"
             if has_output
-            else f"no output within {self._answer.call.patience:g} s (`firstEvent`)"
+            else f"no output within {self._answer.call.first_output_seconds:g} s (`firstEvent`)"
         )
         return Failure(kind=FailureKind.TIMEOUT, message=message, stage=Stage.STREAM)
 

@@ -105,7 +105,7 @@ class ModelCall:
     read_timeout: float | None = None
 
     @property
-    def patience(self) -> float:
+    def first_output_seconds(self) -> float:
         """The seconds that the first output may take.
 
         An answer that is not streamed may take five times as long, because all of it comes at once.

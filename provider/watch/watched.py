@@ -168,7 +168,7 @@ class _Watch:
         timeouts = request.extensions.get("timeout")
         if isinstance(timeouts, dict):
             call.read_timeout = earlier.read_timeout if earlier else timeouts.get("read")
-            timeouts["read"] = _shorter(call.read_timeout, call.patience)
+            timeouts["read"] = _shorter(call.read_timeout, call.first_output_seconds)
         mark = current_attempt.get()
         if mark is not None and mark.failed and call.key in mark.failed:
             self._warn()
@@ -202,7 +202,7 @@ class _Watch:
             return
         if isinstance(timeouts, dict):
             timeouts["read"] = self._read_timeout(call)
-        seconds = max(call.patience - (now - call.sent_at), 0.001)
+        seconds = max(call.first_output_seconds - (now - call.sent_at), 0.001)
         response.stream = _body_class(self._library, self._is_async)(
             answer, lambda: _note_failure(call), response.stream, seconds
         )
@@ -213,7 +213,7 @@ class _Watch:
         Nothing else ends a read of a synchronous client. httpcore has one such time for a whole
         body, so this is the longer of the provider's two.
         """
-        own, longest = call.read_timeout, max(call.patience, call.provider.timeouts.gap)
+        own, longest = call.read_timeout, max(call.first_output_seconds, call.provider.timeouts.gap)
         if self._is_async and (own is None or own >= longest):
             return None  # this costs less than a limit that is never reached
         return _shorter(own, longest)

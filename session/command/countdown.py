@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..event import PatienceStarted, RouteOut
 
 _SOON = 600.0
-"""Below so many seconds the time is told to the second."""
+"""A shorter wait is printed with its seconds."""
 
 
 class Countdown:

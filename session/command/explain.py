@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 _ELSEWHERE = Route("another/route")
 """Stands for a healthy sibling if no route was named."""
 
-_WHOSE = {
-    Scope.ROUTE: "the route's: every request to it fails, with any key",
-    Scope.KEY: "the key's: other routes of this provider fail too",
-    Scope.KEY_ON_ROUTE: "the key's on this route: another key, or another route, may do",
+_SCOPES = {
+    Scope.ROUTE: "route: every request to it fails, with any key",
+    Scope.KEY: "key: other routes of this provider fail too",
+    Scope.KEY_ON_ROUTE: "key_on_route: another key, or another route, may do",
 }
-"""Whose a failure is, in words."""
+"""What a failure concerns, in words."""
 _OF_REQUEST = frozenset(
     {
         *(FailureKind.BAD_REQUEST, FailureKind.REQUEST_TOO_LARGE, FailureKind.HISTORY_REJECTED),
@@ -170,8 +170,8 @@ def _answer(decoder: Decoder) -> dict[str, Any]:
 def _described(outcome: Outcome) -> dict[str, Any]:
     failure = outcome.failure
     assert failure is not None  # noqa: S101 - the caller has looked
-    whose = None if failure.kind in _OF_REQUEST else _WHOSE[failure.is_of]
-    shown = failure_to_json(failure) | {"whose": whose}
+    scope = None if failure.kind in _OF_REQUEST else _SCOPES[failure.effective_scope]
+    shown = failure_to_json(failure) | {"scope": scope}
     return shown | {"delivered": outcome.has_shown, "because": failure.because}
 
 

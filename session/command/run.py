@@ -43,7 +43,7 @@ from .terminal import log_to_stderr, printable
 
     The key is read from the provider's own variable, such as OPENROUTER_API_KEY. Where the turn
     may go is read from SIDESTEP_FALLBACK_CONFIG, SIDESTEP_ROUTING_RULES, SIDESTEP_HINT or
-    MODEL_BASE_URL and its like, other providers from SIDESTEP_PROVIDERS.
+    MODEL_BASE_URL and the variables beside it, other providers from SIDESTEP_PROVIDERS.
 
     A KEY of a budget is attempts, input-tokens, output-tokens, money (in US dollars) or seconds.
     """,

@@ -71,8 +71,11 @@ class ServeSettings:
     cannot import sidestep.
 
     Every provider is served under /PROVIDER, such as /anthropic/v1/messages. A request that fails
-    is retried, then sent to a sibling, as the configuration in SIDESTEP_FALLBACK_CONFIG or its like
-    says. With COMMAND the client is started, led to the address, and the exit status is its own:
+    is retried, then sent to a sibling, as the configuration says: SIDESTEP_FALLBACK_CONFIG,
+    SIDESTEP_ROUTING_RULES, SIDESTEP_HINT, or MODEL_BASE_URL and the variables beside it.
+
+    COMMAND is started as a client of the address, and its exit status is the one of sidestep:
+
     sidestep serve -- claude -p "Say hello."
     """,
 )
@@ -86,16 +89,16 @@ class ServeSettings:
 )  # fmt: skip
 @click.option(
     "--token", metavar="FILE|none",
-    help="The file with the token that clients send in place of a key, made if it is not there; "
+    help="The file with the token that clients send in place of a key; made if there is none; "
     "none: clients send their own keys. Without this option the token is new each time.",
 )  # fmt: skip
 @click.option(
     "--use-own-keys", is_flag=True,
-    help="With --token none: send siblings our keys, whoever asks.",
+    help="With --token none: send our keys to siblings, and for a client without a key.",
 )  # fmt: skip
 @click.option(
     "--store", type=Place(path_type=Path), metavar="FILE",
-    help="Keep what is remembered of answers in this file.",
+    help="Keep the answers of siblings in this file, for the next start.",
 )  # fmt: skip
 @click.option(
     "--journal", type=Place(path_type=Path), metavar="FILE",
@@ -105,7 +108,9 @@ class ServeSettings:
 def serve(**options: Any) -> int:
     settings = ServeSettings(**options)
     if settings.use_own_keys and settings.token != NONE:
-        raise click.UsageError("--use-own-keys needs --token none: the token gives leave already")
+        raise click.UsageError(
+            "--use-own-keys needs --token none: with a token our keys are used anyway"
+        )
     return serve_until_end(settings, os.environ)
 
 

@@ -70,7 +70,10 @@ class Access:
         """
         headers = head.headers
         if headers.get("host", "").lower() not in self._hosts:
-            return _refused(403, "the `host` is another one: use the address as it was printed")
+            return _refused(
+                403,
+                "the header `host` names another address: use the address that sidestep printed",
+            )
         if "origin" in headers or headers.get("sec-fetch-site") in _BROWSER:
             return _refused(403, "pages in a browser cannot use this address")
         if not head.target.startswith("/") or head.target.startswith("//"):
@@ -78,7 +81,7 @@ class Access:
         if self._lacks_token(head) and not needs_no_token(head):
             return _refused(
                 401,
-                "this address wants the token that `sidestep serve` printed, in place of the key",
+                "the token is missing: send the token of `sidestep serve` in place of the key",
                 FailureKind.AUTH,
             )
         return None

@@ -134,7 +134,7 @@ class Asked:
         body = _object(content)
         model = call.model if call.model is not None else body.get("model")
         if not isinstance(model, str) or not model:
-            raise bad_request("model is missing: write a string")
+            raise bad_request("model is missing: write the name of a model")
         name = _name(place, call, model, middleware, providers)
         try:
             requested = middleware.requested(name)
@@ -228,7 +228,7 @@ def _decompressed(http: HttpRequest) -> bytes:
         message = f"a body with the encoding {coding!r} cannot be read: send it as it is"
         raise bad_request(message, 415) from None
     if len(found) > MAX_BODY:
-        raise bad_request("the body is too large once it is decompressed", 413)
+        raise bad_request(f"the decompressed body has more than {MAX_BODY} bytes", 413)
     return bytes(found)
 
 
@@ -238,7 +238,7 @@ def _object(content: bytes) -> Mapping[str, Any]:
     except ValueError:
         raise bad_request("the body is not JSON: send an object") from None
     if not isinstance(body, dict):
-        raise bad_request("the body is not a JSON object")
+        raise bad_request("the body is not a JSON object: send an object")
     return body
 
 

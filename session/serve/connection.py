@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .pages import Pages
     from .served_step import Hold
 
-PATIENCE = 300.0
+REQUEST_SECONDS = 300.0
 """Seconds in which a request must have come."""
 
 
@@ -62,7 +62,7 @@ class ServeConnection(HttpConnection):
     """One client's connection."""
 
     def __init__(self, sock: Socket, shared: Shared) -> None:
-        super().__init__(sock, max_body=MAX_BODY, patience=PATIENCE)
+        super().__init__(sock, max_body=MAX_BODY, request_seconds=REQUEST_SECONDS)
         self._shared = shared
 
     def takes(self, head: HttpRequest) -> bool:

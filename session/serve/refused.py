@@ -1,4 +1,4 @@
-"""What a client is told of a step that failed."""
+"""The error that a client gets for a step that failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversation that moves to another route finds no prompt cache of."""
+"""The input tokens that a move sends to a route without a prompt cache of them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PromptCaches(Protocol):
     def before(self) -> Route | None: ...
 
     def move_to(self, route: Route) -> ColdCache:
-        """Return what a move to *route*, which happens now, finds no cache of."""
+        """Return what *route* has no cache of, because the conversation moves there now."""
         ...
 
 

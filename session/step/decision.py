@@ -134,7 +134,7 @@ def _may_ask_for_less(failure: Failure) -> bool:
 
 def may_change_key(failure: Failure) -> bool:
     """True if another key could answer although *failure* happened with this one."""
-    return failure.kind in _OF_KEY and failure.is_of is not Scope.ROUTE
+    return failure.kind in _OF_KEY and failure.effective_scope is not Scope.ROUTE
 
 
 def is_final(failure: Failure) -> bool:

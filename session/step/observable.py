@@ -1,4 +1,4 @@
-"""What everybody may see of a `Sidestep` from outside."""
+"""What a `Sidestep` shows of its steps: its status, and every event to observers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Observable:
         Its exceptions are logged.
 
         Returns:
-            Ends this, for the steps that begin afterwards.
+            A function that ends this, for the steps that begin afterwards.
         """
         present = () if self.observers is None else self.observers.all
         self.observers = Observers((*present, observer))

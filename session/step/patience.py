@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MINUTE = 60.0
 _LASTING = frozenset({FailureKind.AUTH, FailureKind.NOT_FOUND})
-"""What keeps a route out until somebody mends it. A quota may have a reset."""
+"""What keeps a route out until somebody fixes it. A quota may have a reset."""
 
 
 @dataclass(frozen=True, slots=True)

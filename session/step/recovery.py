@@ -125,7 +125,7 @@ class Recovery:
         limits, policy = step.limits, step.engine.policy
         may_repair = not is_last and attempt.tool is None
         route, key = attempt.route, attempt.key
-        entry = key.entry_of(failure.is_of)
+        entry = key.entry_of(failure.effective_scope)
         state = StepState(
             backoff=policy.backoff(step.retries + 1, step.engine.rng),
             retries=limits.max_retries if is_last else step.retries,
@@ -224,7 +224,7 @@ class Recovery:
             case Swap():
                 self.degrade(attempt, failure, decision.cooldown)
                 if decision.awaits_retry:
-                    step.degraded.await_retry(attempt.key.entry_of(failure.is_of))
+                    step.degraded.await_retry(attempt.key.entry_of(failure.effective_scope))
                 step.end_retrying()
                 step.swaps += 1
                 step.retries = 0
@@ -248,7 +248,9 @@ class Recovery:
             waited = step.hinted_waits.get(route, 0.0) + retry.wait
             step.hinted_waits = {**step.hinted_waits, route: waited}
         if step.retrying is None and retry.is_outage:
-            step.retrying = step.degraded.begin_retry(step.walk.key.entry_of(failure.is_of))
+            step.retrying = step.degraded.begin_retry(
+                step.walk.key.entry_of(failure.effective_scope)
+            )
         step.reporter.retrying(step, step.walk.key, retry, failure)
 
     def degrade(
@@ -271,7 +273,7 @@ class Recovery:
             step.end_probe(attempt, "none")
             return
         seconds = step.degraded.degrade(
-            attempt.key.entry_of(failure.is_of),
+            attempt.key.entry_of(failure.effective_scope),
             cooldown=0.0 if is_exact else config.cooldown_seconds,
             at_least=cooldown,
             growth=config.cooldown_backoff,
@@ -292,6 +294,6 @@ class Recovery:
 
 def _lost(key: KeyedRoute, failure: Failure) -> Mapping[Entry, str]:
     """Return the key that *failure* is about to degrade, with the reason; empty: no key."""
-    if failure.is_of is not Scope.KEY or not may_change_key(failure):
+    if failure.effective_scope is not Scope.KEY or not may_change_key(failure):
         return NOTHING
     return {key.entry_of(Scope.KEY): KEY_WORDS.get(failure.kind, "degraded")}

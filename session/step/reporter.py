@@ -191,7 +191,7 @@ class StepReporter:
                 "degraded until=%s route=%s reason=%s probe_in=%.0fs",
                 reset_at.isoformat(timespec="seconds"), _named(key), failure.kind, seconds,
             )  # fmt: skip
-        scope, name = failure.is_of, key.api_key_env
+        scope, name = failure.effective_scope, key.api_key_env
         self._emit(RouteDegraded(self._number, key.route, seconds, failure, scope, name, reset_at))
 
     def attempt_cost(self, cost: AttemptCost) -> None:

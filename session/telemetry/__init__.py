@@ -1,1 +1,1 @@
-"""What operators see of sidestep in the tools that they have."""
+"""What operators see of sidestep in their own tools: traces and metrics."""

@@ -41,10 +41,10 @@ def instrument(
         tracer_provider: Makes the spans; None: the global one.
         meter_provider: Makes the metrics; None: the global one.
         capture_content: Put prompts, answers, and what tools get and return into the spans.
-        agent_name: What the agent is called, for its turns and tools; None: it has no name.
+        agent_name: The name of the agent, for its turns and tools; None: it has no name.
 
     Returns:
-        Ends the reports, for the steps that begin afterwards.
+        A function that ends the reports, for the steps that begin afterwards.
     """
     if middleware.observers is not None:
         for each in middleware.observers.all:

@@ -52,19 +52,19 @@ def test_a_capture_is_what_it_is_expected_to_be(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("provider", "status", "whose"),
+    ("provider", "status", "scope"),
     [
-        pytest.param("deepseek", 402, "the key's: other routes of this provider", id="the key's"),
-        pytest.param("deepseek", 429, "the key's on this route", id="the key's on the route"),
-        pytest.param("deepseek", 503, "the route's", id="the route's"),
-        pytest.param("my-proxy", 401, "the key's on this route", id="nothing says"),
-        pytest.param("deepseek", 400, None, id="the request's"),
+        pytest.param("deepseek", 402, "key: other routes of this provider", id="the key"),
+        pytest.param("deepseek", 429, "key_on_route: ", id="the key on the route"),
+        pytest.param("deepseek", 503, "route: ", id="the route"),
+        pytest.param("my-proxy", 401, "key_on_route: ", id="nothing says"),
+        pytest.param("deepseek", 400, None, id="the request"),
     ],
 )
-def test_it_says_whose_the_failure_is(provider: str, status: int, whose: str | None) -> None:
+def test_it_says_what_the_failure_concerns(provider: str, status: int, scope: str | None) -> None:
     found = explain(Recorded.parse(b"{}", provider=provider, status=status), {})
 
-    assert found["whose"] is None if whose is None else found["whose"].startswith(whose)
+    assert found["scope"] is None if scope is None else found["scope"].startswith(scope)
 
 
 CONFIG = {
