@@ -64,6 +64,9 @@ class TurnStarted:
 
 Observation = Event | FirstOutput | RequestSent | AnswerRead | TurnStarted
 Observer = Callable[[Observation], object]
+_CANCELLATIONS = {"Cancelled", "CancelledError"}
+"""Of trio and of asyncio, which need not be imported. Both cancel a task only where it awaits, and
+an observer does not await, so that what it raises is of a loop of its own, as of an exporter's."""
 
 
 class HandlerTable:
@@ -99,6 +102,10 @@ class Observers:
             try:
                 call(observation)
             except Exception:  # noqa: BLE001 - it is logged
+                self._complain(observer, observation)
+            except BaseException as exc:
+                if type(exc).__name__ not in _CANCELLATIONS:
+                    raise
                 self._complain(observer, observation)
 
     def _find(self, kind: type) -> tuple[tuple[Callable[[Any], object], Observer], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -43,6 +44,16 @@ class RaisesAtEnd(SpanProcessor):
         raise Gone
 
 
+class CancelsAtStart(SpanProcessor):
+    def on_start(self, span: Span, parent_context: context.Context | None = None) -> None:
+        raise asyncio.CancelledError
+
+
+class CancelsAtEnd(SpanProcessor):
+    def on_end(self, span: ReadableSpan) -> None:
+        raise asyncio.CancelledError
+
+
 class RaisingExporter(SpanExporter):
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         raise Gone
@@ -65,6 +76,8 @@ class HangingExporter(SpanExporter):
     [
         pytest.param(RaisesAtStart, id="the start of a span raises"),
         pytest.param(RaisesAtEnd, id="the end of a span raises"),
+        pytest.param(CancelsAtStart, id="a loop of the processor is cancelled at the start"),
+        pytest.param(CancelsAtEnd, id="a loop of the processor is cancelled at the end"),
         pytest.param(lambda: SimpleSpanProcessor(RaisingExporter()), id="the exporter raises"),
     ],
 )
