@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...provider.conversation import Image, Reasoning, Text, ToolCall
 from ...provider.secret import redact_shapes
 from . import convention as name
+from .text import whole_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,7 +63,7 @@ def turn_content(prompt: str | None, system: str | None) -> dict[str, str]:
 
 def as_json(value: object) -> str:
     """Return *value* as JSON, without what looks like a key."""
-    return redact_shapes(json.dumps(value, ensure_ascii=False, default=str))
+    return redact_shapes(whole_text(json.dumps(value, ensure_ascii=False, default=str)))
 
 
 def result_of(output: Output | None) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 from weakref import WeakSet
@@ -24,6 +24,7 @@ from ..event import (
 )
 from ..observation import Observation, TurnStarted
 from ..step.observable import Observable
+from .text import short_name
 
 OTHER = "other"
 ANSWERED, FAILED = "answered", "failed"
@@ -53,9 +54,52 @@ FAMILIES = {
 
 Key = tuple[str, ...]
 """The values of the labels of a metric."""
+SecondsLeft = Callable[[Route, str | None], float]
 
-_turn: ContextVar[list[bool] | None] = ContextVar("sidestep_counted_turn", default=None)
-"""Whether a step of the turn that runs has swapped; None: no turn runs."""
+_turn: ContextVar[Turn | None] = ContextVar("sidestep_counted_turn", default=None)
+"""The turn that runs, of any `Counts`; None: no turn runs."""
+
+
+class Outage:
+    """The cooldowns of one route or key: their seconds, and when the last one ends."""
+
+    __slots__ = ("ends_at", "shown", "total")
+
+    def __init__(self, now: float) -> None:
+        self.total = self.shown = 0.0
+        self.ends_at = now
+
+    def extend(self, now: float, ends_at: float) -> None:
+        """Add a cooldown, without what an earlier one has added already."""
+        ends_at = max(self.ends_at, ends_at)
+        self.total += ends_at - max(now, self.ends_at)
+        self.ends_at = ends_at
+
+    def shorten(self, expected: float, ends_at: float) -> None:
+        """End at *ends_at*, unless the end is no longer *expected*."""
+        if self.ends_at == expected and ends_at < expected:
+            self.total -= expected - ends_at
+            self.ends_at = ends_at
+
+    def seconds_until(self, now: float) -> float:
+        """Return the seconds that have passed, which never become less."""
+        self.shown = max(self.shown, self.total - max(0.0, self.ends_at - now))
+        return self.shown
+
+
+class Turn:
+    """A turn that runs.
+
+    Attributes:
+        counts: Who counts it.
+        has_swapped: True if one of its steps has.
+    """
+
+    __slots__ = ("counts", "has_swapped")
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+        self.has_swapped = False
 
 
 class Counts:
@@ -71,9 +115,9 @@ class Counts:
         self._clock = clock
         self._most_routes = most_routes
         self._lock = threading.RLock()  # the garbage collector may end a step in this thread
-        self._routes: set[str] = set()
+        self._labels: dict[str, str] = {}
         self._costs: dict[int, AttemptCost] = {}
-        self._outages: dict[Key, list[float]] = {}
+        self._outages: dict[tuple[str, str], Outage] = {}
         self._patient_since: dict[int, float] = {}
         self._values: dict[str, dict[Key, float]] = {name: {} for name in FAMILIES}
         self._handlers: dict[type, Callable[[Any], None]] = {
@@ -97,24 +141,49 @@ class Counts:
             with self._lock:
                 handle(observation)
 
-    def values(self) -> dict[str, dict[Key, float]]:
-        """Return the values of each metric, by its labels."""
+    def values(self, seconds_left: SecondsLeft) -> dict[str, dict[Key, float]]:
+        """Return the values of each metric, by its labels.
+
+        Args:
+            seconds_left: Returns what is left of the cooldown of a route, or of a key there.
+        """
+        self._end_outages(seconds_left)
         with self._lock:
             now = self._clock.time()
             found = {name: dict(family) for name, family in self._values.items()}
             found["degraded_seconds"] = {
-                key: total - max(0.0, ends_at - now)
-                for key, (total, ends_at) in self._outages.items()
+                key: outage.seconds_until(now) for key, outage in self._outages.items()
             }
+        return found
+
+    def _end_outages(self, seconds_left: SecondsLeft) -> None:
+        """Shorten the cooldowns that a success or a change of the configuration has ended early."""
+        with self._lock:
+            now = self._clock.time()
+            expected = {key: outage.ends_at for key, outage in self._outages.items()}
+        for (label, variable), ends_at in expected.items():
+            if ends_at > now and label in self._labels:  # not `OTHER`, which stands for several
+                may_end_at = now + seconds_left(Route(label), variable or None)
+                with self._lock:
+                    self._outages[label, variable].shorten(ends_at, may_end_at)
+
+    def cooldowns(self, left: Mapping[Route, float]) -> dict[str, float]:
+        """Return the longest cooldown of *left* for each name under which routes are counted."""
+        found: dict[str, float] = {}
+        with self._lock:
+            for route, seconds in left.items():
+                label = self.label(route)
+                found[label] = max(seconds, found.get(label, 0.0))
         return found
 
     def label(self, route: Route) -> str:
         """Return the name under which *route* is counted."""
-        if route not in self._routes:
-            if len(self._routes) >= self._most_routes:
+        found = self._labels.get(route)
+        if found is None:
+            if len(self._labels) >= self._most_routes:
                 return OTHER
-            self._routes.add(route)
-        return route
+            found = self._labels[route] = short_name(route)
+        return found
 
     def _add(self, name: str, *key: str, value: float = 1.0) -> None:
         family = self._values[name]
@@ -157,8 +226,8 @@ class Counts:
         if pair not in known and len(known) >= _MOST_PAIRS:
             pair = OTHER, OTHER
         self._add("swaps", *pair)
-        if (turn := _turn.get()) is not None:
-            turn[0] = True
+        if (turn := self._turn()) is not None:
+            turn.has_swapped = True
 
     def _waiting(self, event: Waiting) -> None:
         route = self.label(event.route)
@@ -169,22 +238,24 @@ class Counts:
         """Add the cooldown of a route, without what an earlier one has added already."""
         now = self._clock.time()
         key = self.label(event.route), event.api_key_env or ""
-        outage = self._outages.setdefault(key, [0.0, now])
-        ends_at = max(outage[1], now + event.seconds)
-        outage[0] += ends_at - max(now, outage[1])
-        outage[1] = ends_at
+        self._outages.setdefault(key, Outage(now)).extend(now, now + event.seconds)
 
     def _turn_started(self, _: TurnStarted) -> None:
-        _turn.set([False])
+        _turn.set(Turn(self))
 
     def _turn_ended(self, event: TurnEnded) -> None:
-        turn = _turn.get()
-        _turn.set(None)
+        turn = self._turn()
         if turn is None:
             return  # it began before it was counted
+        _turn.set(None)
         self._add("turns", FAILED if event.error else ANSWERED)
-        if event.error is None and turn[0]:
+        if event.error is None and turn.has_swapped:
             self._add("turns_saved")
+
+    def _turn(self) -> Turn | None:
+        """Return the turn that runs; None: none does, or that of another `Sidestep`."""
+        turn = _turn.get()
+        return turn if turn is not None and turn.counts is self else None
 
     def _outlive_fork(self) -> None:
         """Take a lock that nobody holds, because only the forking thread lives on in a child."""

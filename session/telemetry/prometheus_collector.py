@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from ...provider.route import Route
 from ..step.middleware import Sidestep
 from .counts import FAMILIES, Counts, Key, counts_of
 
@@ -47,7 +50,7 @@ class SidestepCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric with its present values."""
-        values = _sum(self._counts)
+        values = _sum(map(_values, self._middlewares, self._counts))
         for name, (words, labels) in FAMILIES.items():
             family = CounterMetricFamily(f"{_PREFIX}_{name}", words, labels=labels)
             for key, value in sorted(values[name].items()):
@@ -61,8 +64,7 @@ class SidestepCollector(Collector):
     def _cooldowns(self) -> dict[str, float]:
         left: dict[str, float] = {}
         for middleware, counts in zip(self._middlewares, self._counts, strict=True):
-            for route, seconds in middleware.degraded.snapshot().items():
-                label = counts.label(route)
+            for label, seconds in counts.cooldowns(middleware.degraded.snapshot()).items():
                 left[label] = max(seconds, left.get(label, 0.0))
         return left
 
@@ -85,15 +87,18 @@ def collector(
     """
     if not middlewares:
         raise TypeError("`collector` needs a `Sidestep`: write `collector(middleware)`")
-    registered = None if registry is None else _REGISTERED.get(registry)
+    if registry is None:
+        return SidestepCollector(middlewares, most_routes=most_routes)
+    registered = _REGISTERED.get(registry)
     if registered is None:
         made = SidestepCollector(middlewares, most_routes=most_routes)
-        if registry is not None:
-            registry.register(made)
-            _REGISTERED[registry] = made
+        registry.register(made)
+        _REGISTERED[registry] = made
         return made
     for middleware in middlewares:
         registered.add(middleware)
+    with suppress(ValueError):  # it is registered, unless somebody has taken it out
+        registry.register(registered)
     return registered
 
 
@@ -101,10 +106,21 @@ _REGISTERED: WeakKeyDictionary[CollectorRegistry, SidestepCollector] = WeakKeyDi
 """The collector that `collector` has registered in each registry."""
 
 
-def _sum(each: Iterable[Counts]) -> dict[str, dict[Key, float]]:
+def _values(middleware: Sidestep, counts: Counts) -> dict[str, dict[Key, float]]:
+    return counts.values(partial(_seconds_left, middleware))
+
+
+def _seconds_left(middleware: Sidestep, route: Route, api_key_env: str | None) -> float:
+    """Return what is left of a cooldown; 0 if the key is no longer configured."""
+    keys = middleware.active.keys_of(route)
+    left = (middleware.degraded.state_of(key)[1] for key in keys if key.api_key_env == api_key_env)
+    return next(left, 0.0)
+
+
+def _sum(each: Iterable[dict[str, dict[Key, float]]]) -> dict[str, dict[Key, float]]:
     found: dict[str, dict[Key, float]] = {name: {} for name in FAMILIES}
-    for counts in each:
-        for name, family in counts.values().items():
+    for values in each:
+        for name, family in values.items():
             for key, value in family.items():
                 found[name][key] = found[name].get(key, 0.0) + value
     for name, (_, labels) in FAMILIES.items():

@@ -32,6 +32,7 @@ from ..step.tally import message_of
 from . import convention as name
 from .content import answer_content, request_content
 from .scope import Scope, end_span, outer_context, scope_of
+from .text import short_name, whole_text
 from .turns import TurnScope
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class StepSpans:
         step.cost = None
         key = event.api_key_env
         span = self._start_span(
-            f"attempt {event.route}",  # the route is in no attribute, because each one takes 1 µs
+            _of_attempt(event.route),  # in no attribute, because each one takes 1 µs
             step.context,
             attributes=None if key is None else {name.KEY_VARIABLE: key},
             start_time=at,
@@ -168,9 +169,9 @@ class StepSpans:
         if step is None:
             return
         if observed.stop is not None:
-            step.attributes[name.FINISH_REASONS] = [observed.stop]
+            step.attributes[name.FINISH_REASONS] = [short_name(observed.stop)]
         if observed.model is not None:
-            step.attributes[name.RESPONSE_MODEL] = observed.model
+            step.attributes[name.RESPONSE_MODEL] = short_name(observed.model)
         if self._capture_content:
             step.attributes.update(answer_content(observed.parts, observed.stop))
 
@@ -187,7 +188,9 @@ class StepSpans:
         found: dict[str, AnyValue] = {name.ERROR_TYPE: str(failure.kind)}
         if failure.status is not None:
             found[name.STATUS] = failure.status
-        self._end_attempt(step, found, self._now(), failed=message_of(failure, os.environ))
+        self._end_attempt(
+            step, found, self._now(), failed=whole_text(message_of(failure, os.environ))
+        )
 
     def _end_attempt(
         self, step: StepSpan, attributes: dict[str, AnyValue], at: int, *, failed: str | None
@@ -233,7 +236,8 @@ class StepSpans:
         if event.attempts > 1:
             found[name.ATTEMPTS], found[name.SWAPS] = event.attempts, event.swaps
         if event.swaps or event.route != step.requested:
-            found[name.PROVIDER], found[name.ROUTE] = measured[name.PROVIDER], event.route
+            found[name.PROVIDER] = measured[name.PROVIDER]
+            found[name.ROUTE] = short_name(event.route)
         if name.RESPONSE_MODEL in found:
             measured = {**measured, name.RESPONSE_MODEL: found[name.RESPONSE_MODEL]}
         end_span(step.span, found, failed=failed, at=at)
@@ -273,7 +277,7 @@ _FIELDS = {
 def _noted(event: object) -> dict[str, str | int | float]:
     """Return what *event* reports, as the attributes of a span's event."""
     found = {
-        key: value
+        key: short_name(value) if isinstance(value, str) else value
         for field, key in _FIELDS.items()
         if (value := getattr(event, field, None)) is not None
     }
@@ -288,11 +292,18 @@ def _noted(event: object) -> dict[str, str | int | float]:
 @lru_cache(maxsize=1024)
 def _of_step(requested: Route, route: Route) -> tuple[str, dict[str, AnyValue]]:
     """Return the title of a step and its attributes, while it is on *route*; do not change them."""
-    return f"{name.CHAT} {requested.model}", {
+    model = short_name(requested.model)
+    return f"{name.CHAT} {model}", {
         name.OPERATION: name.CHAT,
-        name.PROVIDER: name.provider_name(route.provider),
-        name.REQUEST_MODEL: requested.model,
+        name.PROVIDER: short_name(name.provider_name(route.provider)),
+        name.REQUEST_MODEL: model,
     }
+
+
+@lru_cache(maxsize=1024)
+def _of_attempt(route: Route) -> str:
+    """Return the title of an attempt on *route*."""
+    return f"attempt {short_name(route)}"
 
 
 def _of_route(route: Route) -> dict[str, AnyValue]:

@@ -13,6 +13,7 @@ from ..observation import TurnStarted
 from . import convention as name
 from .content import answer_content, as_json, result_of, turn_content
 from .scope import TaskScope, outer_context, scope_of
+from .text import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,7 @@ class TurnSpans:
         self._capture_content = capture_content
         self._agent: dict[str, AnyValue] = {}
         if agent_name is not None:
-            self._agent[name.AGENT_NAME] = agent_name
+            self._agent[name.AGENT_NAME] = agent_name = short_name(agent_name)
         self._title = " ".join(filter(None, (name.INVOKE_AGENT, agent_name)))
 
     @property
@@ -93,7 +94,7 @@ class TurnSpans:
         at, outer = self._now(), outer_context()
         found = {
             name.OPERATION: name.INVOKE_AGENT,
-            name.REQUEST_MODEL: Route(observed.requested).model,
+            name.REQUEST_MODEL: short_name(Route(observed.requested).model),
             **self._agent,
         }
         if self._capture_content:
@@ -106,7 +107,7 @@ class TurnSpans:
         if turn is None:
             return  # it began before it was observed
         at, failed = self._now(), None
-        found: dict[str, AnyValue] = {name.ROUTE: str(event.route)}
+        found: dict[str, AnyValue] = {name.ROUTE: short_name(event.route)}
         if event.error is not None:
             failed = found[name.ERROR_TYPE] = _error_type(event.error["class"])
         elif self._capture_content:
@@ -131,9 +132,9 @@ class TurnSpans:
         parent, turn = outer, scope_of(TurnScope, outer)
         found: dict[str, AnyValue] = {
             name.OPERATION: name.EXECUTE_TOOL,
-            name.TOOL_NAME: event.name,
+            name.TOOL_NAME: short_name(event.name),
             name.TOOL_TYPE: "function",
-            name.TOOL_CALL_ID: event.id,
+            name.TOOL_CALL_ID: short_name(event.id),
             **self._agent,
         }
         if turn is not None:
@@ -142,7 +143,7 @@ class TurnSpans:
             if event.id in turn.inputs:
                 found[name.TOOL_ARGUMENTS] = as_json(turn.inputs.pop(event.id))
         span = self._start_span(
-            f"{name.EXECUTE_TOOL} {event.name}", parent, attributes=found, start_time=at
+            f"{name.EXECUTE_TOOL} {short_name(event.name)}", parent, attributes=found, start_time=at
         )
         ToolScope(span, outer, event, at).enter()
 
@@ -160,7 +161,12 @@ class TurnSpans:
         ended = {} if failed is None else {name.ERROR_TYPE: failed}
         self._instruments.tool_seconds(
             (at - tool.started_at) / 1e9,
-            {name.TOOL_NAME: event.name, name.TOOL_TYPE: "function", **self._agent, **ended},
+            {
+                name.TOOL_NAME: short_name(event.name),
+                name.TOOL_TYPE: "function",
+                **self._agent,
+                **ended,
+            },
         )
 
 

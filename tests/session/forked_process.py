@@ -92,7 +92,7 @@ def counts_for_prometheus() -> bool:
 
     def look() -> bool:
         take_step(middleware)
-        return counts.values()["steps"] == {("answered",): 1}
+        return counts.values(lambda _route, _key: 0.0)["steps"] == {("answered",): 1}
 
     return forked_while_held(counts._lock, look)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 
 from sidestep import (
     AttemptCost,
@@ -18,6 +20,7 @@ from sidestep import (
     Sidestep,
 )
 from sidestep.prometheus import collector
+from sidestep.session.step.degraded import DegradedRoutes
 from sidestep.session.telemetry.counts import FAMILIES
 
 from ...virtual import VirtualClock
@@ -141,6 +144,51 @@ def test_a_cooldown_in_a_cooldown_counts_no_second_twice(
     assert values(registry, "sidestep_degraded_seconds_total") == {("", A): 90.0}
 
 
+@pytest.mark.parametrize(
+    ("end", "seconds"),
+    [
+        pytest.param(lambda _: None, 60, id="by itself"),
+        pytest.param(lambda health: health.recover(B), 60, id="another route recovers"),
+        pytest.param(lambda health: health.recover(A), 10, id="an answer"),
+        pytest.param(lambda health: health.clear(), 10, id="all is forgotten"),
+    ],
+)
+def test_a_cooldown_that_ends_early_counts_no_longer(
+    end: Callable[[DegradedRoutes], object],
+    seconds: float,
+    middleware: Sidestep,
+    clock: VirtualClock,
+    registry: CollectorRegistry,
+) -> None:
+    registry.register(collector(middleware))
+    take(middleware, A)
+    began, shown = clock.time(), []
+
+    clock.now = began + 10
+    end(middleware.degraded)
+    for now in (10, 10, 30, 90):
+        clock.now = began + now
+        shown.append(values(registry, "sidestep_degraded_seconds_total")[("", A)])
+
+    assert shown[0] == shown[1] == pytest.approx(10)
+    assert shown == sorted(shown)
+    assert shown[-1] == pytest.approx(seconds)
+
+
+def test_a_cooldown_after_one_that_ended_early_is_counted(
+    middleware: Sidestep, clock: VirtualClock, registry: CollectorRegistry
+) -> None:
+    registry.register(collector(middleware))
+    take(middleware, A)
+    middleware.degraded.clear()
+    assert values(registry, "sidestep_degraded_seconds_total") == {("", A): 0}
+
+    take(middleware, A)
+    clock.now += 90
+
+    assert values(registry, "sidestep_degraded_seconds_total") == {("", A): pytest.approx(60)}
+
+
 def test_a_wait_for_a_route_to_come_back_is_counted_with_its_seconds(
     clock: VirtualClock, registry: CollectorRegistry
 ) -> None:
@@ -197,6 +245,18 @@ def test_middlewares_of_several_places_may_register_in_one_registry(
     assert values(registry, "sidestep_steps_total") == {("answered",): 2}
 
 
+def test_a_collector_that_was_taken_out_is_registered_again(
+    middleware: Sidestep, registry: CollectorRegistry
+) -> None:
+    registry.unregister(collector(middleware, registry=registry))
+
+    for _ in range(2):
+        collector(middleware, registry=registry)
+    take(middleware)
+
+    assert values(registry, "sidestep_steps_total") == {("answered",): 1}
+
+
 def test_a_registry_refuses_a_second_collector(
     middleware: Sidestep, clock: VirtualClock, registry: CollectorRegistry
 ) -> None:
@@ -237,6 +297,30 @@ def test_further_routes_are_counted_as_others(
         ("answered", "p/1"): 1,
         ("answered", "other"): 3,
     }
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        pytest.param("m", "m", id="plain"),
+        pytest.param('"}\\\x00{', '"}\\\x00{', id="quotes"),
+        pytest.param("模型-é😀", "模型-é😀", id="unicode"),
+        pytest.param("half \ud83d".replace(" ", "-"), "half-?", id="half an emoji"),
+        pytest.param("m" * 10_000, "m" * 197 + "…", id="10 kB"),
+        pytest.param("sk-ant-api03-" + "A" * 32, "[key]", id="a key"),
+    ],
+)
+def test_any_name_of_a_model_can_be_read(
+    model: str, shown: str, middleware: Sidestep, registry: CollectorRegistry
+) -> None:
+    registry.register(collector(middleware))
+
+    take(middleware, route=Route(f"c/{model}"))
+
+    text = generate_latest(registry).decode()
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    (attempts,) = families["sidestep_attempts"].samples
+    assert attempts.labels == {"outcome": "answered", "route": f"c/{shown}"}
 
 
 def test_what_it_shows_can_be_read(middleware: Sidestep, registry: CollectorRegistry) -> None:
@@ -299,6 +383,26 @@ async def test_the_money_of_failed_attempts_is_counted(registry: CollectorRegist
         await outage.session.turn("hi")
 
     assert values(registry, "sidestep_failed_attempt_dollars_total") == {(PRIMARY,): 0.25}
+
+
+@pytest.mark.asyncio
+async def test_a_swap_of_another_sidestep_in_a_tool_saves_no_turn(
+    middleware: Sidestep, registry: CollectorRegistry
+) -> None:
+    def look() -> str:
+        """Ask another model."""
+        take(middleware, A)
+        return "seen"
+
+    call = {"tool_calls": [{"name": "look", "input": {}}]}
+    answers: dict[Any, Any] = {PRIMARY: [call, {"text": "done"}]}
+    async with Outage(answers, session={"tools": [look]}) as outage:
+        registry.register(collector(outage.middleware, middleware))
+        await outage.session.turn("hi")
+
+    assert values(registry, "sidestep_steps_saved_total") == {(): 1}
+    assert values(registry, "sidestep_turns_total") == {("answered",): 1}
+    assert values(registry, "sidestep_turns_saved_total") == {(): 0}
 
 
 @pytest.mark.asyncio

@@ -127,6 +127,44 @@ async def test_a_step_that_fails_says_why(seen: Seen, middleware: Sidestep) -> N
     assert step.status.status_code is StatusCode.ERROR
 
 
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        pytest.param("m", "m", id="plain"),
+        pytest.param('"}\\{', '"}\\{', id="quotes"),
+        pytest.param("模型-é😀", "模型-é😀", id="unicode"),
+        pytest.param("half-\ud83d", "half-?", id="half an emoji"),
+        pytest.param("m" * 10_000, "m" * 199 + "…", id="10 kB"),
+    ],
+)
+async def test_an_exporter_can_write_any_name_of_a_model(
+    model: str, shown: str, seen: Seen, middleware: Sidestep
+) -> None:
+    with pytest.raises(Refused):
+        await middleware.step(f"a/{model}").run(lambda _: fail(Refused()))
+
+    step = seen.only(f"chat {shown}")
+    assert attributes_of(step)["gen_ai.request.model"] == shown
+    assert seen.spans[1].status.description == "Refused: half an emoji ?"
+    assert max(len(text.encode()) for text in texts_of(seen)) <= 1000
+
+
+class Refused(Exception):
+    status_code = 413
+
+    def __init__(self) -> None:
+        super().__init__("half an emoji \ud83d")
+
+
+def texts_of(seen: Seen) -> Iterator[str]:
+    """Yield every text that an exporter would write."""
+    for span in seen.spans:
+        yield span.name
+        yield span.status.description or ""
+        for found in (span.attributes, *(event.attributes for event in span.events)):
+            yield from (value for value in (found or {}).values() if isinstance(value, str))
+
+
 async def test_a_bug_of_the_agent_is_shown_without_its_message(
     seen: Seen, middleware: Sidestep
 ) -> None:

@@ -270,6 +270,18 @@ async def test_what_was_said_is_in_the_form_of_the_conventions_and_without_keys(
     assert SECRET not in str([attributes_of(span) for span in seen.spans])
 
 
+async def test_half_an_emoji_in_what_was_said_becomes_a_question_mark(seen: Seen) -> None:
+    """Because an exporter could not write it, and would lose its whole batch."""
+    async with Outage({A: DONE}) as outage:
+        seen.watch(outage.middleware, capture_content=True, agent_name="tiny \ud83d")
+        await outage.session.turn("hi \ud83d")
+
+    texts = str([attributes_of(span) for span in seen.spans])
+    assert "hi ?" in texts
+    assert "tiny ?" in texts
+    assert "ud83d" not in texts
+
+
 async def test_the_metrics_count_each_request_with_its_route(seen: Seen) -> None:
     cut = {"text": "half an answer", "cut": True}
     async with Outage({A: cut, B: {"text": "hello"}}) as outage:
