@@ -10,10 +10,10 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
-from ...provider.conversation import Message, Reasoning, Text, ToolCall
+from ...provider.conversation import Message, Text, ToolCall
 from ...provider.conversation_json import message_to_json, read_message
 from ...provider.error import ConfigError
-from ...provider.json_value import read_json, write_json
+from ...provider.json_value import mapping, read_json, write_json
 from .history import begins_turn
 
 if TYPE_CHECKING:
@@ -59,11 +59,18 @@ class AnswerMemory:
         """True if nothing is remembered."""
         return not self._kept
 
-    def keep(self, route: Route, asked: Conversation, parts: Sequence[Part]) -> None:
-        """Remember the *parts* that *route* answered to the conversation *asked*."""
+    def keep(
+        self, route: Route, asked: Conversation, parts: Sequence[Part], shown: Sequence[Part]
+    ) -> None:
+        """Remember the *parts* that *route* answered to the conversation *asked*.
+
+        Args:
+            shown: Those that the client was sent; its calls may have other ids.
+        """
         answer = Message("assistant", [*parts], route=route)
-        body = write_json(message_to_json(answer))
-        keys = list(_keys(parts, _question(asked.messages)))
+        ids = [call.id for call in _calls(shown)]
+        body = write_json({"message": message_to_json(answer), "ids": ids})
+        keys = list(_keys(shown, _question(asked.messages)))
         if not keys or len(body) > LARGEST:
             return
         for key in keys:
@@ -109,8 +116,9 @@ class AnswerMemory:
             if body is None:
                 continue
             self._kept.move_to_end(key)
-            answer = _read(body)
-            if answer is not None and _outline(answer.parts) == _outline(copy.parts):
+            kept = _read(body)
+            if kept is not None and _outline(kept[0].parts, kept[1]) == _outline(copy.parts):
+                answer = kept[0]
                 return replace(answer, parts=_with_results(answer.parts, copy.parts))
         return None
 
@@ -128,12 +136,20 @@ class AnswerMemory:
         return dropped
 
 
-def _read(body: bytes) -> Message | None:
-    """Return the answer in *body*; None: a file held something else there."""
+def _read(body: bytes) -> tuple[Message, list[str]] | None:
+    """Return the answer in *body*, and the ids that the client has for its calls.
+
+    None: a file held something else there.
+    """
     try:
-        return read_message(read_json(body))
+        kept = mapping(read_json(body))
+        answer = read_message(kept.get("message"))
     except (ConfigError, ValueError):
         return None
+    ids = kept.get("ids")
+    if not isinstance(ids, list) or len(ids) != len(_calls(answer.parts)):
+        return None
+    return answer, ids
 
 
 def _runs(messages: Iterable[Message]) -> Iterator[list[Message]]:
@@ -177,9 +193,19 @@ def _question(messages: Sequence[Message]) -> str:
     return ""
 
 
-def _outline(parts: Sequence[Part]) -> tuple[str, list[tuple[str, str, object]]]:
-    """Return what must be the same in an answer and in the client's copy of it."""
-    return _text(parts), [(call.id, call.name, call.input) for call in _calls(parts)]
+def _outline(
+    parts: Sequence[Part], ids: Sequence[str] | None = None
+) -> tuple[str, list[tuple[str, str, object]]]:
+    """Return what must be the same in an answer and in the client's copy of it.
+
+    Args:
+        ids: The ids that the client has for the calls; None: their own.
+    """
+    calls = _calls(parts)
+    ids = [call.id for call in calls] if ids is None else ids
+    return _text(parts), [
+        (id_, call.name, call.input) for id_, call in zip(ids, calls, strict=True)
+    ]
 
 
 def _calls(parts: Sequence[Part]) -> list[ToolCall]:
@@ -191,34 +217,12 @@ def _text(parts: Sequence[Part]) -> str:
 
 
 def _with_results(parts: Sequence[Part], copy: Sequence[Part]) -> list[Part]:
-    """Return *parts* with the results of the calls, which only the client knows."""
-    results = {call.id: call for call in _calls(copy)}
+    """Return *parts* with the results of the calls, which only the client knows, in order."""
+    results = iter(_calls(copy))
     return [
-        replace(
-            part,
-            state=results[part.id].state,
-            output=results[part.id].output,
-            is_error=results[part.id].is_error,
-        )
-        if isinstance(part, ToolCall)
-        else part
-        for part in parts
+        _with_result(part, next(results)) if isinstance(part, ToolCall) else part for part in parts
     ]
 
 
-def shown_to(wire: str, parts: Sequence[Part]) -> list[Part]:
-    """Return the *parts* of a sibling's answer that a client in *wire* is sent.
-
-    A client sends back what it gets, and the route that it asks for refuses reasoning that it did
-    not issue. Only in Chat Completions is reasoning plain text.
-    """
-    shown: list[Part] = []
-    for part in parts:
-        if isinstance(part, Reasoning):
-            if wire == "openai-chat" and part.text:
-                shown.append(Reasoning(part.text))
-        elif isinstance(part, Text | ToolCall):
-            shown.append(replace(part, signature=None, item_id=None))
-        else:
-            shown.append(part)
-    return shown
+def _with_result(call: ToolCall, copy: ToolCall) -> ToolCall:
+    return replace(call, state=copy.state, output=copy.output, is_error=copy.is_error)

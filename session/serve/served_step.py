@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
-from ...provider.delta import ReasoningDelta
 from ...provider.failure import FailureKind
+from ...provider.handover.target_facts import target_of
 from ...provider.relay.own_reply import OwnReply
 from ...provider.secret import Secret
 from ...provider.wire.answer import Answer
@@ -19,10 +19,11 @@ from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
 from .asked import JSON
 from .history import depends_on_history, history_of
-from .memory import AnswerMemory, shown_to
+from .memory import AnswerMemory
 from .metering import metered
 from .outlet import ClientLeft
 from .refused import Unserved, failure_to_send
+from .shown_answer import ShownAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from ...provider.client.client import Client
     from ...provider.conversation import Conversation
     from ...provider.failure import Failure
+    from ...provider.handover.target import Target
     from ...provider.relay.own_request import OwnRequest
     from ...provider.route import Route
     from ...provider.wire.protocol import Writer
@@ -235,16 +237,17 @@ class ServedStep:
         rendering = requests.render(attempt.route)
         writer, headers = self._new_writer(), self._named(self._asked.stream_headers, attempt.route)
         reply, wire = requests.send(rendering, attempt.api_key_env), rendering.provider.wire
+        shown = ShownAnswer(self._target(), requests.conversation)
         with metered(step, attempt, reply, wire):
             async with reply:
                 begun = writer.start() if self._is_live else b""
                 async for delta in reply:
-                    if self._is_live and not isinstance(delta, ReasoningDelta):
-                        await self._pass_on(attempt, headers, begun + writer.feed([delta]))
+                    if self._is_live and (visible := shown.delta(delta)) is not None:
+                        await self._pass_on(attempt, headers, begun + writer.feed([visible]))
                         begun = b""
-        parts = shown_to(self._wire, reply.parts)
+        parts = shown.parts(reply.parts)
         answer = Answer(parts=parts, wire=wire, stop=reply.stop, usage=reply.usage)
-        self._memory.keep(attempt.route, requests.conversation, reply.parts)
+        self._memory.keep(attempt.route, requests.conversation, reply.parts, parts)
         if self._is_live:
             await self._pass_on(attempt, headers, begun + writer.end(answer))
         elif self._asked.is_stream:
@@ -258,6 +261,16 @@ class ServedStep:
         """Send *data* of an answer that is not whole yet."""
         attempt.emitted(can_retract=False)
         await self._outlet.send(headers, data)
+
+    def _target(self) -> Target | None:
+        """Return what the requested route accepts as own bytes; None: it never gets any."""
+        requested = self._asked.requested
+        provider = self._client.providers.get(requested.provider)
+        if provider is not None and self._asked.place.provider is not None:
+            provider = replace(provider, wire=self._wire)  # the client says that it speaks it
+        if provider is None or provider.wire != self._wire:
+            return None
+        return target_of(provider, requested)
 
     def _step_requests(self) -> StepRequests:
         if self._requests is None:

@@ -129,10 +129,19 @@ DIALOGUES = {
 }
 
 
+LISTS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "anthropic": ("messages", {"role": "user", "content": "Go on."}),
+    "openai-chat": ("messages", {"role": "user", "content": "Go on."}),
+    "openai-responses": ("input", {"type": "message", "role": "user", "content": "Go on."}),
+    "gemini": ("contents", {"role": "user", "parts": [{"text": "Go on."}]}),
+}
+"""Where the messages of each wire stand, and the user's next one."""
+
+
 @pytest.mark.parametrize("sibling", SIBLINGS)
 @pytest.mark.parametrize("wire", DIALOGUES)
 async def test_a_turn_survives_an_outage_on_any_pair_of_wires(wire: str, sibling: str) -> None:
-    """Two steps at the sibling, one at the primary in the same turn, one in the next."""
+    """Two steps at the sibling, two at the primary in the same turn, and one in the next."""
     dialogue = DIALOGUES[wire]
     thinks = {"reasoning": "I should read it.", "tool_calls": [CALL]}
     again = {**thinks, "tool_calls": [{**CALL, "id": "call_abcdefgh2"}]}
@@ -151,8 +160,46 @@ async def test_a_turn_survives_an_outage_on_any_pair_of_wires(wire: str, sibling
             if number == 1:
                 served.clock.now += 61
 
+        place, asked = LISTS[wire]
+        later = {**body, place: [*body[place], asked]}
+        answer = await served.ask(dialogue.route, stream=False, **later)
+
+        assert answer.headers["x-sidestep-route"] == dialogue.route
         assert routes == [sibling, sibling, dialogue.route, dialogue.route]
         assert "Done." in answer.text
+        assert [each.answered for each in served.stub.requests if "strict" in each.answered] == []
+
+
+CHATS = (
+    *("groq/llama-4", "openrouter/z-ai/glm-5.2", "openrouter/anthropic/claude-sonnet-5"),
+    *("deepseek/deepseek-v4-pro", "zai/glm-4.6", "moonshot/kimi-k3", "mistral/magistral-medium"),
+    *("cerebras/gpt-oss-120b", "openai-chat/gpt-4.1", "minimax/MiniMax-M2", "xai/grok-4"),
+)
+
+
+@pytest.mark.parametrize("route", CHATS)
+async def test_what_a_sibling_wrote_is_refused_by_no_vendor_of_chat_completions(route: str) -> None:
+    """In the same turn, and as the client's own bytes in the next one."""
+    dialogue = DIALOGUES["openai-chat"]
+    sibling = "openai/gpt-5.6"
+    answers = {
+        route: [DOWN, {"text": "Back."}],
+        sibling: {"reasoning": "I should read it.", "text": "Reading.", "tool_calls": [CALL]},
+    }
+    async with serving(answers, siblings={route: sibling}, strict=True) as served:
+        provider, _, model = route.partition("/")
+        path = f"/{provider}/v1/chat/completions"
+        body = {"model": model, **dialogue.first}
+        first = await served.http.post(path, json=body)
+        served.clock.now += 61
+        body = dialogue.then(body, first.json())
+        second = await served.http.post(path, json=body)
+        said = second.json()["choices"][0]["message"]
+        body["messages"] += [said, {"role": "user", "content": "Go on."}]
+        third = await served.http.post(path, json=body)
+
+        routes = [each.headers.get("x-sidestep-route") for each in (first, second, third)]
+        assert routes == [sibling, route, route]
         assert [each.answered for each in served.stub.requests if "strict" in each.answered] == []
 
 

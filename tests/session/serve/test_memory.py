@@ -12,7 +12,7 @@ import pytest
 from sidestep import ConfigError, Conversation, Message, Route, Text, ToolCall
 from sidestep.provider.conversation import Part, Reasoning
 from sidestep.session.serve import memory as memory_module
-from sidestep.session.serve.memory import AnswerMemory, shown_to
+from sidestep.session.serve.memory import AnswerMemory
 from sidestep.session.serve.memory_file import SqliteMemory
 
 ROUTE = Route("anthropic/claude")
@@ -35,7 +35,7 @@ def said(*parts: Part) -> Message:
 def remembered(*parts: Part, memory: AnswerMemory | None = None) -> AnswerMemory:
     """Return a memory of the *parts* that answered one question."""
     memory = AnswerMemory() if memory is None else memory
-    memory.keep(ROUTE, Conversation([user("Read it.")]), parts)
+    memory.keep(ROUTE, Conversation([user("Read it.")]), parts, parts)
     return memory
 
 
@@ -101,8 +101,8 @@ def test_no_prompt_and_no_output_of_a_tool_is_kept(tmp_path: Path) -> None:
     file = SqliteMemory(tmp_path / "store")
     memory = AnswerMemory(file)
     asked = Conversation([user("PROMPT"), said(call("old", output="OUTPUT")), user("SECOND")])
-    memory.keep(ROUTE, asked, [THINKING, call()])
-    memory.keep(ROUTE, asked, [Text("Done.")])
+    memory.keep(ROUTE, asked, [THINKING, call()], [call()])
+    memory.keep(ROUTE, asked, [Text("Done.")], [Text("Done.")])
     file.close()
 
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -218,7 +218,17 @@ def test_a_damaged_file_is_an_error_in_words(tmp_path: Path, damage: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "body", ["text", 5, b"no JSON", b"{}", b'{"role": "assistant", "parts": 5}', b"\xff"]
+    "body",
+    [
+        "text",
+        5,
+        b"no JSON",
+        b"{}",
+        b"[]",
+        b"\xff",
+        b'{"message": {"role": "assistant", "parts": 5}, "ids": []}',
+        b'{"message": {"role": "assistant", "parts": []}, "ids": 5}',
+    ],
 )
 def test_a_row_that_is_no_answer_is_passed_over(tmp_path: Path, body: object) -> None:
     path = tmp_path / "store"
@@ -235,14 +245,11 @@ def test_a_row_that_is_no_answer_is_passed_over(tmp_path: Path, body: object) ->
     assert messages[1].parts == [call(output="1")]
 
 
-@pytest.mark.parametrize(
-    ("wire", "shown"),
-    [
-        pytest.param("anthropic", [Text("Yes.")], id="anthropic"),
-        pytest.param("openai-chat", [Reasoning("Hm."), Text("Yes.")], id="openai-chat"),
-        pytest.param("openai-responses", [Text("Yes.")], id="openai-responses"),
-        pytest.param("gemini", [Text("Yes.")], id="gemini"),
-    ],
-)
-def test_no_proof_of_a_sibling_is_shown(wire: str, shown: list[Part]) -> None:
-    assert shown_to(wire, [THINKING, Text("Yes.", signature="proof")]) == shown
+def test_a_call_comes_back_with_the_id_of_its_route_and_the_result_of_the_client() -> None:
+    memory = AnswerMemory()
+    own, shown = call("functions.read:0"), call("call_x")
+    memory.keep(ROUTE, Conversation([user("Read it.")]), [THINKING, own], [shown])
+
+    messages = restored(memory, user("Read it."), said(call("call_x", output="print()")))
+
+    assert messages[1].parts == [THINKING, call("functions.read:0", output="print()")]
