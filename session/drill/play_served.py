@@ -76,7 +76,7 @@ async def play_served(
         raise ConfigError(f"the drill {drill.name!r} cannot be played against a client: {why}")
     clock = StepClock(time_scale)
     turns: list[PlayedTurn] = []
-    recorder = _Recorder(drill, clock)
+    recorder = StepRecorder(drill, clock)
     async with _served(drill, clock, recorder) as (stub, serve):
         setup = ClientSetup(serve.url, serve.token)
         for drilled in drill.file.turns:
@@ -133,7 +133,7 @@ class StepClock(ScaledClock):
         self._runs -= 1
 
 
-class _Recorder:
+class StepRecorder:
     """A listener that keeps the events of the steps that the drill is about.
 
     A client may ask for other models beside, such as for a title. The time of *clock* runs while a

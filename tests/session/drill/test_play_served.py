@@ -11,10 +11,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sidestep import ConfigError
+from sidestep import ConfigError, Route, StepEnded, StepStarted
 from sidestep.session.drill.drill import Drill, list_drills
 from sidestep.session.drill.judge import judge
-from sidestep.session.drill.play_served import StepClock, play_served, why_unplayable
+from sidestep.session.drill.play_served import (
+    StepClock,
+    StepRecorder,
+    play_served,
+    why_unplayable,
+)
 from sidestep.session.drill.played_turn import PlayedTurn
 from sidestep.session.drill.report import report
 
@@ -23,6 +28,7 @@ from ...virtual import run_virtually
 
 CLIENT = str(Path(__file__).with_name("asking_client.py"))
 PLAYABLE = [drill.name for drill in list_drills() if why_unplayable(drill) is None]
+PRIMARY = "openrouter/anthropic/claude-sonnet-5"
 QUICK = {"both-down", "error-in-stream", "numbered-variables", "primary-503"}
 
 
@@ -117,6 +123,27 @@ def test_the_time_of_a_drill_runs_only_while_a_step_does() -> None:
         return seen
 
     assert run_virtually(times) == pytest.approx([0.0, 6.0, 12.0])
+
+
+@pytest.mark.parametrize("requested", [PRIMARY, "anthropic/claude-haiku"])
+def test_the_time_runs_from_the_start_of_a_step_to_its_end(requested: str) -> None:
+    route = Route(requested)
+    started = StepStarted(1, route, route)
+
+    async def time() -> float:
+        clock = StepClock(scale=1)
+        recorder = StepRecorder(Drill.find("demo"), clock)
+        for event in (
+            started,
+            started,  # again, after a wait for a route to come back
+            StepEnded(1, route, route, 1, 0, None),
+            StepEnded(1, route, route, 1, 0, None),
+        ):
+            recorder(event)
+            await anyio.sleep(10)
+        return clock.time()
+
+    assert run_virtually(time) == pytest.approx(20.0)
 
 
 def test_the_command_plays_a_drill_against_a_client() -> None:
