@@ -34,8 +34,9 @@ _ASKED = frozenset(
 """Headers of a request that hold for the local address only."""
 _ANSWERED = frozenset(
     {"content-length", "content-encoding", "set-cookie", "alt-svc", "strict-transport-security"}
+    | {"x-sidestep-route"}
 )
-"""Headers of a response that hold for the provider's address only."""
+"""Headers of a response that hold for the provider's address only, or that only we send."""
 _VERSION = re.compile(r"(?:/[^/]+)*?/v\d+(?:beta)?(?=/|$)")
 """The beginning of a path, up to the version of its API."""
 

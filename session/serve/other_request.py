@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 import h11
+import httpx
 
 from ...provider.classify.exception import classify_exception
 from ...provider.client.error_response import read_body
@@ -13,6 +15,7 @@ from ...provider.client.response_body import Body
 from ...provider.error import ProviderError
 from ...provider.failure import Failure, FailureKind
 from ...provider.json_value import write_json
+from ...provider.log import logger
 from ...provider.relay.own_request import (
     OwnRequest,
     address_of,
@@ -28,7 +31,7 @@ from ..plan.needs import Needs
 from .outlet import Outlet
 
 if TYPE_CHECKING:
-    import httpx
+    from collections.abc import Iterator
 
     from ...provider.catalog.provider import Provider
     from ...provider.server.connection import HttpConnection, HttpRequest
@@ -109,11 +112,14 @@ async def _own_count(
             return None
         body, content = Body(response), bytearray()
         try:
-            async for block in body.blocks:
-                content += block
-                if len(content) > _MOST:
-                    return None
+            with _reading(own):
+                async for block in body.blocks:
+                    content += block
+                    if len(content) > _MOST:
+                        return None
             await body.release()
+        except ConnectionAbortedError:
+            return None
         finally:
             if not body.is_released:
                 await body.abandon()
@@ -170,10 +176,26 @@ async def _copy(
     head = connection.begin(response.status_code, headers, length=None if has_body else 0)
     await connection.sock.send(head)
     if has_body:
-        async for block in body.blocks:
-            await connection.send_event(h11.Data(data=block))
+        with _reading(own):
+            async for block in body.blocks:
+                await connection.send_event(h11.Data(data=block))
         await body.release()
     await connection.send_event(h11.EndOfMessage())
+
+
+@contextmanager
+def _reading(own: OwnRequest) -> Iterator[None]:
+    """Log in one line why an answer could not be read to its end, which is no mistake of ours.
+
+    Raises:
+        ConnectionAbortedError: It could not, so that the client's connection has to end as well.
+    """
+    try:
+        yield
+    except (httpx.HTTPError, ProviderError) as error:
+        what = own.secret.redact(f"{type(error).__name__}: {error}")
+        logger.warning("an answer of %s that was passed on failed: %s", own.provider.name, what)
+        raise ConnectionAbortedError from None
 
 
 def _query(request: HttpRequest, caller: Caller) -> str:

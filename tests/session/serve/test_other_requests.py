@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 
+import httpx
 import pytest
 
 from .served import CLAUDE, SIBLING, in_front_of, serving
@@ -177,3 +179,31 @@ async def test_the_status_wants_the_token_as_everything_does() -> None:
         assert (await served.http.get("/_sidestep/status")).status_code == 401
         named = await served.http.get("/_sidestep/status?key=the-token-of-the-test")
         assert named.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param((("content-encoding", "gzip"),), id="not what its header says"),
+        pytest.param((("content-encoding", "zstd"),), id="in what nobody asked for"),
+    ],
+)
+async def test_an_answer_that_breaks_off_ends_the_connection_and_is_told_in_one_line(
+    headers: tuple[tuple[str, str], ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, logger="sidestep")
+    async with (
+        upstream(b"no such thing" * 9, headers=headers) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (_, http, *_r),
+    ):
+        with pytest.raises(httpx.RemoteProtocolError):
+            await http.get("/anthropic/v1/files")
+        counted = await http.post(
+            "/anthropic/v1/messages/count_tokens",
+            json={"model": "m", "messages": [{"role": "user", "content": "Hi"}]},
+        )
+
+    told = [each for each in caplog.records if "passed on failed" in each.getMessage()]
+    assert len(told) == 2
+    assert [each for each in caplog.records if each.exc_info] == []
+    assert counted.json()["input_tokens"] > 0

@@ -61,10 +61,13 @@ async def test_body_headers_and_query_arrive_as_they_were_sent() -> None:
         assert "x-api-key" not in request.headers
 
 
+FORGED = ("x-sidestep-route", "another/route")
+
+
 async def test_the_answer_comes_back_byte_for_byte_with_its_headers() -> None:
     named = (*SSE, ("request-id", "req_1"), ("anthropic-ratelimit-requests-limit", "50"))
     async with (
-        upstream(EVENTS, headers=(*named, ("set-cookie", "a=b"))) as provider,
+        upstream(EVENTS, headers=(*named, ("set-cookie", "a=b"), FORGED)) as provider,
         in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (_, http, *_r),
     ):
         answer = await http.post("/anthropic/v1/messages", content=BODY)
