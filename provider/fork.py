@@ -1,16 +1,24 @@
-"""Finishes imports and models before a fork, because a child cannot wait for another thread."""
+"""What is done around a fork, because only the forking thread lives on in a child.
+
+Imports and models are finished before a fork, because a child cannot wait for another thread.
+Objects with a lock are made usable again in the child.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pydantic import BaseModel
+
+T = TypeVar("T")
 
 _OWN = f"{__name__.partition('.')[0]}."
 _LAZY = ("anyio.", "email.", "pydantic.", _OWN)
@@ -40,3 +48,23 @@ def _models_below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
         if each.__module__.startswith(_OWN):
             yield each
         yield from _models_below(each)
+
+
+_IN_CHILD: WeakKeyDictionary[object, Callable[[Any], object]] = WeakKeyDictionary()
+
+
+def after_fork(each: T, call: Callable[[T], object]) -> None:
+    """Call *call* with *each* in every child that is forked from now on, while *each* is in use.
+
+    The reference to *each* is weak, so *call* must not hold one.
+    """
+    _IN_CHILD[each] = call
+
+
+def _after_fork() -> None:
+    for each, call in list(_IN_CHILD.items()):
+        call(each)
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+    os.register_at_fork(before=finish_imports, after_in_child=_after_fork)

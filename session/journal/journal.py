@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any, Self
 
 from ...provider.error import ConfigError
+from ...provider.fork import after_fork
 from ...provider.log import logger
 from ...provider.secret import redact_shapes
 from ..clock import Clock, SystemClock
@@ -69,7 +70,7 @@ class Journal:
         self._lost = 0
         self._turns = count(1)
         self._begin_part()
-        _JOURNALS.add(self)
+        after_fork(self, Journal._begin_part)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str], *, clock: Clock | None = None) -> Self | None:
@@ -196,19 +197,6 @@ class Journal:
                 "the journal %r cannot be written (%s): lines are missing in it until it can",
                 redact_shapes(self.path), why,
             )  # fmt: skip
-
-
-_JOURNALS: weakref.WeakSet[Journal] = weakref.WeakSet()
-"""Every journal of this process. A forked child uses it to begin parts of its own."""
-
-
-def _after_fork() -> None:
-    for each in list(_JOURNALS):
-        each._begin_part()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 class JournalScope:

@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from weakref import WeakSet
 
 from ...provider.error import ConfigError
+from ...provider.fork import after_fork
 from ...provider.log import logger
 from .load import plan_from
 from .plan import Plan
@@ -59,7 +59,7 @@ class PlanWatcher:
         self.plan: Plan | None = None
         self._seen: object = None  # what `plan` was read from
         self._complaint: tuple[object, str] | None = None
-        _WATCHERS.add(self)
+        after_fork(self, PlanWatcher._outlive_fork)
 
     def is_text_unchanged(self) -> bool:
         """True if `VARIABLE` holds the text that was read last, and no file has to be looked at.
@@ -167,19 +167,6 @@ def log_warnings(plan: Plan) -> None:
     """Log the warnings of *plan*."""
     for warning in plan.warnings:
         logger.warning("fallback configuration: %s", warning)
-
-
-_WATCHERS: WeakSet[PlanWatcher] = WeakSet()
-"""Every watcher of this process, for a child that is forked."""
-
-
-def _after_fork() -> None:
-    for each in list(_WATCHERS):
-        each._outlive_fork()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 class FileStamp:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from ...provider.conversation import Usage
+from ...provider.fork import after_fork
 from ..event import (
     AttemptCost,
     AttemptFailed,
@@ -147,7 +146,7 @@ class RecentSteps:
             Swapped: self._swapped,
             StepEnded: self._step_ended,
         }
-        _ALL.add(self)
+        after_fork(self, RecentSteps._outlive_fork)
 
     def __call__(self, observation: Observation) -> None:
         """Remember *observation*, if it is of a kind that is shown."""
@@ -233,19 +232,6 @@ class RecentSteps:
     def _outlive_fork(self) -> None:
         """Take a lock that nobody holds, because only the forking thread lives on in a child."""
         self._lock = threading.RLock()
-
-
-_ALL: WeakSet[RecentSteps] = WeakSet()
-"""Every one of this process, for a child that is forked."""
-
-
-def _after_fork() -> None:
-    for each in list(_ALL):
-        each._outlive_fork()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _state_of(event: StepEnded) -> str:

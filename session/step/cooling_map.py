@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakValueDictionary
 
-from ...provider.fork import finish_imports
+from ...provider.fork import after_fork
 from ...provider.route import Route
 from ..plan.keyed_route import Entry, KeyedRoute, KeyRing
 from .cooldown import Cooling, Outage, PastCooldown, Probe, State, bounded_map
@@ -47,7 +46,7 @@ class CoolingMap:
         # Usually the map is empty, and then a question costs nearly nothing.
         self.is_empty = True
         self._forgotten_at = -math.inf  # from this instant on nothing in it counts any more
-        _MAPS.add(self)
+        after_fork(self, CoolingMap._outlive_fork)
 
     def state_of(self, key: KeyedRoute) -> tuple[State, float]:
         """Return the state of a route with this key, and the seconds of cooldown left."""
@@ -188,16 +187,3 @@ class CoolingMap:
             api_key_env=key.api_key_env,
             resets_in=resets_in if resets_in > 0 else None,
         )
-
-
-_MAPS: WeakSet[CoolingMap] = WeakSet()
-"""Every map of this process, for a child that is forked."""
-
-
-def _after_fork() -> None:
-    for each in list(_MAPS):
-        each._outlive_fork()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(before=finish_imports, after_in_child=_after_fork)

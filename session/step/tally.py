@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter, deque
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
-from weakref import WeakSet
 
 from ...provider.failure import FailureKind
+from ...provider.fork import after_fork
 from ...provider.secret import is_secret_name, redact_keys
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ class AttemptTally:
         self._answers: deque[Place] = deque()
         self.answered = self._answers.append
         self._lock = threading.RLock()  # the garbage collector may end an attempt in this thread
-        _TALLIES.add(self)
+        after_fork(self, AttemptTally._outlive_fork)
 
     def fold(self) -> None:
         """Count the answers that wait in the queue."""
@@ -122,16 +121,3 @@ def message_of(failure: Failure, environ: Mapping[str, str]) -> str:
     secrets = [environ.get(name, "") for name in environ if is_secret_name(name)]
     text = redact_keys(failure.message, secrets)
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
-
-
-_TALLIES: WeakSet[AttemptTally] = WeakSet()
-"""Every tally of this process, for a child that is forked."""
-
-
-def _after_fork() -> None:
-    for each in list(_TALLIES):
-        each._outlive_fork()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(after_in_child=_after_fork)

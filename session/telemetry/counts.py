@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
-from weakref import WeakSet
 
+from ...provider.fork import after_fork
 from ...provider.route import Route
 from ..clock import Clock
 from ..event import (
@@ -132,7 +131,7 @@ class Counts:
             TurnStarted: self._turn_started,
             TurnEnded: self._turn_ended,
         }
-        _COUNTS.add(self)
+        after_fork(self, Counts._outlive_fork)
 
     def __call__(self, observation: Observation) -> None:
         """Count *observation*, if it is of a kind that is counted."""
@@ -260,19 +259,6 @@ class Counts:
     def _outlive_fork(self) -> None:
         """Take a lock that nobody holds, because only the forking thread lives on in a child."""
         self._lock = threading.RLock()
-
-
-_COUNTS: WeakSet[Counts] = WeakSet()
-"""Every count of this process, for a child that is forked."""
-
-
-def _after_fork() -> None:
-    for each in list(_COUNTS):
-        each._outlive_fork()
-
-
-if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def counts_of(middleware: Observable, clock: Clock, *, most_routes: int) -> Counts:
