@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from opentelemetry import context, trace
+from opentelemetry.context import Context
 from opentelemetry.trace import Span, Status, StatusCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from opentelemetry.context import Context
     from opentelemetry.trace import SpanContext
     from opentelemetry.util.types import AnyValue, Attributes
 
 S = TypeVar("S", bound="Scope")
 
 _KEY = context.create_key("sidestep-scope")
+(_SPAN_KEY,) = trace.set_span_in_context(trace.INVALID_SPAN, Context())
+"""The key of the current span, so that a context is copied once and not for each key."""
 
 
 class Scope(Span):
@@ -44,7 +46,7 @@ class Scope(Span):
 
     def around(self, outer: Context) -> Context:
         """Return *outer* with this as the current span."""
-        return context.set_value(_KEY, self, trace.set_span_in_context(self, outer))
+        return Context({**outer, _SPAN_KEY: self, _KEY: self})
 
     def leave(
         self,
