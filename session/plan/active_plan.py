@@ -175,10 +175,9 @@ class ActivePlan:
 
     def _cached(self, asked: str, options: RouteOptions) -> RouteOptions:
         """Return *options* with the usual start of a step without needs, and cache them."""
-        keys = self.keys_of(options.requested)
-        is_open = bool(options.unfit or options.uncounted or options.is_chain)
-        if len(keys) == 1 and not is_open and options.swaps == self.limits.max_swaps:
-            options = replace(options, usual_start=keys[0])
+        is_open = options.unfit or options.uncounted or options.is_chain
+        if not is_open and options.swaps == self.limits.max_swaps:
+            options = replace(options, usual_start=self.keys_of(options.requested)[0])
         if len(self._options) < _MOST_OPTIONS:
             self._options[asked] = options
         return options

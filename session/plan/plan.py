@@ -42,7 +42,7 @@ class RouteOptions:
         swaps: How many swaps are allowed.
         is_chain: The routes are a chain: each must be fit, the first one as well, and none is
             used twice.
-        usual_start: The requested route with its only key, if nothing but its health may keep a
+        usual_start: The requested route with its first key, if nothing but their health may keep a
             step from it whose conversation was nowhere else; `ActivePlan` sets it. None: more does.
     """
 

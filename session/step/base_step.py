@@ -183,9 +183,7 @@ class BaseStep:
                 attempt = await self._following_attempt(kind)
             else:
                 self.has_begun = True
-                key = usual_start(self)
-                if key is None:
-                    key = await find_start(self)
+                key = usual_start(self) or await find_start(self)
                 self._check_before_attempt(key)
                 attempt = kind(self, key, 1, 0.0)
             if self.reporter.interrupt is not None:

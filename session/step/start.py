@@ -20,6 +20,8 @@ def usual_start(step: BaseStep) -> KeyedRoute | None:
     key, history = step.options.usual_start, step.history
     if key is None or not (step.degraded.is_empty or step.degraded.is_available(key)):
         return None
+    if key.api_key_env is not None and not _takes_first_key(step, key):
+        return None
     if history is not None:
         here = (None, key.route)
         if history.route not in here or step.caches.before not in here:
@@ -28,6 +30,12 @@ def usual_start(step: BaseStep) -> KeyedRoute | None:
     if step.reporter.has_listeners:
         step.reporter.step_started(step.requested, step.requested, None, NOT_COLD)
     return key
+
+
+def _takes_first_key(step: BaseStep, first: KeyedRoute) -> bool:
+    """True if *first* is set, and the conversation of *step* had no other key."""
+    had = None if step.history is None else step.history.api_key_env
+    return had in (None, first.api_key_env) and step.active.keys.is_set(first)
 
 
 async def find_start(step: BaseStep) -> KeyedRoute:

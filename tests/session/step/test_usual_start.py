@@ -100,7 +100,13 @@ def events_of(
         pytest.param(MAP, {"needs": Needs(boundary="eu")}, id="a boundary"),
         pytest.param(FACTS, {}, id="facts"),
         pytest.param(FACTS, {"needs": Needs(tokens=10_000)}, id="too long for the sibling"),
-        pytest.param(MAP | KEYS, {}, id="several keys"),
+        pytest.param(MAP | KEYS, {}, id="the second of two keys"),
+        pytest.param(MAP | KEYS | {"K1": "one-key"}, {}, id="two keys"),
+        pytest.param(
+            MAP | KEYS | {"K1": "one-key"},
+            {"history": MoveHistory(route=A, api_key_env="K2")},
+            id="a conversation that keeps its key",
+        ),
         pytest.param(CHAIN, {}, id="a route of a chain"),
     ],
 )
@@ -122,8 +128,7 @@ def test_a_step_goes_the_same_way_with_its_usual_start_and_without(
         pytest.param(MAP, A, True, id="a map"),
         pytest.param(MAP, B, True, id="a route that the map only goes to"),
         pytest.param(FACTS, A, True, id="facts"),
-        pytest.param(MAP | KEYS, A, False, id="several keys"),
-        pytest.param(MAP | KEYS, B, True, id="one key, beside a provider with several"),
+        pytest.param(MAP | KEYS, A, True, id="several keys"),
         pytest.param(CHAIN, "hint", False, id="a chain"),
     ],
 )
