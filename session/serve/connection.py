@@ -121,7 +121,10 @@ class ServeConnection(HttpConnection):
         if place is None:
             return _not_served(404, f"nothing is served at {path!r}")
         if place.is_strange:
-            return _not_served(400, f"the path {place.rest!r} is not passed on: write it without '..', '//' and spaces")
+            return _not_served(
+                400,
+                f"the path {place.rest!r} is not passed on: write it without '..', '//' and spaces",
+            )
         if place.call is None:
             return await pass_on(self, self._shared, place, request)
         if request.method != "POST":
