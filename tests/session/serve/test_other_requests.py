@@ -200,7 +200,7 @@ async def test_an_answer_that_breaks_off_ends_the_connection_and_is_told_in_one_
             await http.get("/anthropic/v1/files")
         counted = await http.post(
             "/anthropic/v1/messages/count_tokens",
-            json={"model": "m", "messages": [{"role": "user", "content": "Hi"}]},
+            json={"model": "m", "messages": [{"role": "user", "content": "Hello " * 50}]},
         )
 
     told = [each for each in caplog.records if "passed on failed" in each.getMessage()]
