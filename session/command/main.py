@@ -13,6 +13,7 @@ from ... import __version__
 from ...provider.error import ConfigError, InstallError
 from ...provider.secret import redact_shapes
 from .exit_code import ExitCode
+from .outlived_signal import outlive_usr1
 
 
 class _Commands(click.Group):
@@ -37,8 +38,10 @@ class _Commands(click.Group):
             case "render":
                 from .render import render as command
             case "run":
+                outlive_usr1()  # the import takes long
                 from .run import run as command
             case "serve":
+                outlive_usr1()
                 from .serve import serve as command
             case "stub":
                 from .stub import stub as command

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
+from .outlived_signal import outlive_usr1
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -22,7 +24,8 @@ def run(main: Callable[[], Awaitable[T]], *, on_usr1: Callable[[], None] | None 
     loop wakes it.
 
     Args:
-        on_usr1: Called at each SIGUSR1; None: that signal ends the process.
+        on_usr1: Called at each SIGUSR1 while *main* runs; afterwards the signal does nothing. None:
+            that signal ends the process.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed; *main* was cancelled, and has cleaned up. A second
@@ -47,7 +50,11 @@ def run(main: Callable[[], Awaitable[T]], *, on_usr1: Callable[[], None] | None 
                 raised.append(error)
             tasks.cancel_scope.cancel()
 
-    anyio.run(watched)
+    try:
+        anyio.run(watched)
+    finally:
+        if on_usr1 is not None:
+            outlive_usr1()
     if raised:
         raise raised[0]
     if returned:

@@ -91,6 +91,37 @@ def test_usr1_prints_the_status_of_a_turn_that_runs(tmp_path: Path) -> None:
     assert "degraded" in line
 
 
+SENT_AROUND = """
+import contextlib, os, signal, sys
+from sidestep.session.command import main, run
+
+@contextlib.contextmanager
+def exporting(*_):
+    if "before" in moments: os.kill(os.getpid(), signal.SIGUSR1)
+    yield
+    if "after" in moments: os.kill(os.getpid(), signal.SIGUSR1)
+
+moments = sys.argv.pop(1)
+run.exporting = exporting
+main.main()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="there is no such signal")
+@pytest.mark.parametrize("moments", ["never", "before", "after", "before and after"])
+def test_usr1_ends_no_command_before_or_after_its_turn(tmp_path: Path, moments: str) -> None:
+    with stub(scenario(tmp_path, ANSWERS)) as url:
+        providers = httpx.get(f"{url}/_stub/providers").json()
+        keys = dict.fromkeys(("OPENROUTER_API_KEY", "ANTHROPIC_API_KEY"), "a-key-for-the-stub")
+        ran = subprocess.run(
+            [sys.executable, "-c", SENT_AROUND, moments, "run", "hi", "--model", A],
+            env=environment(SIDESTEP_PROVIDERS=providers, SIDESTEP_FALLBACK_CONFIG=MAP, **keys),
+            encoding="utf-8", capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    assert (ran.returncode, ran.stdout) == (0, "hello\n")
+
+
 @pytest.mark.parametrize(
     ("variables", "traces", "metrics"),
     [
