@@ -61,29 +61,31 @@ class PlanWatcher:
         self._complaint: tuple[object, str] | None = None
         after_fork(self, PlanWatcher._outlive_fork)
 
-    def is_text_unchanged(self) -> bool:
-        """True if `VARIABLE` holds the text that was read last, and no file has to be looked at.
+    def is_as_read(self) -> bool:
+        """True if `VARIABLE` holds the text that was read last, and the file it names is the same.
 
         It needs no lock. It runs before every step, and nearly always there is no change.
         """
-        text = self._text
+        # In this order, because a thread that reads again empties `_text` before it sets `_files`.
+        files, text = self._files, self._text
         if text is None:
             return False
         try:
-            return self.environ[VARIABLE] == text  # sooner than `get`
+            is_same = self.environ[VARIABLE] == text  # sooner than `get`
         except KeyError:
             return False
+        return is_same and (not files or all(map(FileStamp.is_unchanged, files)))
 
     def has_changed(self) -> bool:
         """True if `plan` differs from the plan at the last call."""
         environment = self._fingerprint()
         is_same = self.is_read and environment == self._environment
-        if is_same and (not self._files or all(map(FileStamp.is_unchanged, self._files))):
+        if is_same and all(map(FileStamp.is_unchanged, self._files)):
             return False
         self._text, self._environment = None, environment
         is_changed = self._read_again()
         self.is_read = True
-        if isinstance(environment, str) and not self._files:
+        if isinstance(environment, str):
             self._text = environment  # last, because a thread without the lock may read it
         return is_changed
 

@@ -141,7 +141,7 @@ class Sidestep(Observable):
         """
         watcher = self._watcher
         active = self._active
-        if watcher is None or (watcher.is_text_unchanged() and watcher.plan is active.configured):
+        if watcher is None or (watcher.is_as_read() and watcher.plan is active.configured):
             return active
         with watcher.lock:
             is_first = not watcher.is_read
