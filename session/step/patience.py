@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .step_state import Stop
 
 _MINUTE = 60.0
+_TICK = 1e-6
+"""Seconds that are none: rounding leaves fewer, by which a virtual clock might not move at all."""
 _LASTING = frozenset({FailureKind.AUTH, FailureKind.NOT_FOUND})
 """What keeps a route out until somebody fixes it. A quota may have a reset."""
 
@@ -116,7 +118,8 @@ class Patience:
                 step.reporter.patience_waiting(step, self._at_most(due))
                 step.reporter.raise_interrupt()
                 continue
-            await step.waiter.nap(clock, min(until_minute, self._at_most(due)), wake_ups, seen=seen)
+            seconds = max(_TICK, min(until_minute, self._at_most(due)))
+            await step.waiter.nap(clock, seconds, wake_ups, seen=seen)
         waited = clock.time() - self._since
         rounds = step.rounds
         step.rounds = Rounds(rounds.count + 1, rounds.swaps + step.swaps, rounds.waited + waited)
@@ -165,7 +168,7 @@ class Patience:
             back = min(
                 max(self._seconds(each) or 0.0, each.resets_at - now) for each in self._routes
             )
-        if left <= 0 or back > left:
+        if left < _TICK or back > left + _TICK:
             key = "patienceSeconds"
             plan = self._step.active.plan
             named = f"`{key}`" if plan is None else plan.spelled(key)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import math
 import random
 import time
 from collections.abc import Callable
@@ -311,6 +312,40 @@ async def test_the_waits_of_all_rounds_are_together_at_most_the_patience() -> No
     assert bed.waited == 180.0
     assert [event.patience for event in bed.reported(PatienceStarted)] == [200.0, 140.0, 80.0]
     assert len(step.attempts) == 4 * 3
+
+
+class FewSleeps(VirtualClock):
+    """A clock that a step must not ask for ever."""
+
+    async def sleep(self, seconds: float) -> None:
+        self.check()
+        await super().sleep(seconds)
+
+    def wait(self, seconds: float) -> None:
+        self.check()
+        super().wait(seconds)
+
+    def check(self) -> None:
+        assert len(self.slept) < 50, "the clock does not move any more"
+
+
+@each_form
+@pytest.mark.parametrize("start", [0.1, 99.9, 1000.0, 1000.1, 1000.3, 1e9 + 0.3])
+@pytest.mark.parametrize("patience", [30.5, 33.3, 45.0, 59.7, 100.0, 130.1])
+@pytest.mark.asyncio
+async def test_a_wait_whose_end_nobody_knows_ends_with_the_patience(
+    start: float, patience: float
+) -> None:
+    """Another step retries the route meanwhile. Sums of such seconds are rounded."""
+    clock = FewSleeps(now=start)
+    middleware = Sidestep(clock=clock, policy=RetryPolicy(retries=0, patience=patience))
+    right = middleware.degraded.begin_retry(A)
+
+    with pytest.raises(Answer, match="503"):
+        await run(middleware.step(A), Outage(clock, {A: math.inf}).call)
+
+    assert right is not None
+    assert sum(clock.slept) == pytest.approx(patience)
 
 
 @each_form
