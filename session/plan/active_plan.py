@@ -49,11 +49,12 @@ class ActivePlan:
     plan: Plan | None
     limits: Limits
     providers: Mapping[str, Provider]
-    environ: Mapping[str, str]
+    environ: Mapping[str, str] = field(repr=False)
     keys: KeyRing
     _options: dict[str, RouteOptions] = field(default_factory=dict, repr=False, compare=False)
     _looked_up: dict[Route, object] = field(default_factory=dict, repr=False, compare=False)
     _variables: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
+    _key_variables: list[str] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -88,10 +89,16 @@ class ActivePlan:
             self._variables.setdefault(name, None)
         return self._variables[name]
 
-    def redact(self, route: Route, text: str) -> str:
-        """Return *text* without the keys of the provider of *route*, which an SDK may quote."""
-        names = (key.api_key_env or self.variable_of(key) for key in self.keys_of(route))
-        return redact_keys(text, [self.environ.get(name, "") for name in names if name])
+    def redact(self, text: str) -> str:
+        """Return *text* without any provider's key.
+
+        An SDK may quote a key, and an agent may send the key of another provider by mistake.
+        """
+        if not self._key_variables:
+            with suppress(ConfigError):  # the error is raised where providers are used
+                for each in self.all_providers().values():
+                    self._key_variables.extend(each.key_variables)
+        return redact_keys(text, {self.environ.get(name, "") for name in self._key_variables})
 
     @property
     def cooldowns(self) -> FallbackConfig:

@@ -6,7 +6,6 @@ import os
 import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from typing import Self
 
@@ -330,7 +329,7 @@ class Sidestep(Observable):
         if isinstance(named, FailureKind):
             failure.kind = named
         failure.route = route
-        failure.redact(partial(self._active.redact, route))
+        failure.redact(self._active.redact)
         return failure
 
     def _named_by_agent(self, exc: Exception) -> Failure | FailureKind | None:

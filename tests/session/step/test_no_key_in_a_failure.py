@@ -23,6 +23,7 @@ PLANTED = {
     "ONE": "planted.one/0123456789",
     "TWO": "planted.two/0123456789",
     "K": "third:0123456789",
+    "OF_ANOTHER": "fourth:9876543210",
 }
 QUOTED = " ".join(PLANTED.values())
 
@@ -53,6 +54,7 @@ def named(status: int) -> Exception:
         pytest.param(["ONE", "TWO", "K"], ["ONE", "TWO", "K"], id="several"),
         pytest.param(["ONE"], ["ONE"], id="a list of one"),
         pytest.param("TWO", ["TWO"], id="one"),
+        pytest.param(None, ["OF_ANOTHER"], id="none: that of another provider, by mistake"),
     ],
 )
 async def test_no_event_log_or_journal_shows_a_key_of_the_provider(
@@ -66,8 +68,9 @@ async def test_no_event_log_or_journal_shows_a_key_of_the_provider(
     caplog.set_level(logging.DEBUG, "sidestep")
     house = {"wire": "openai-chat", "baseUrl": "http://h", "apiKeyEnv": variables}
     journal, events = tmp_path / "journal", list[Event]()
+    other = {"wire": "openai-chat", "baseUrl": "http://o", "apiKeyEnv": "OF_ANOTHER"}
     environ = PLANTED | {
-        "SIDESTEP_PROVIDERS": json.dumps({"house": house}),
+        "SIDESTEP_PROVIDERS": json.dumps({"house": house, "other": other}),
         "SIDESTEP_FALLBACK_CONFIG": '{"fallbackModelsByModel": {"house/a": "house/b"}}',
         "SIDESTEP_JOURNAL": str(journal),
     }
@@ -82,7 +85,7 @@ async def test_no_event_log_or_journal_shows_a_key_of_the_provider(
 
     ours = [str(caught.value)] if isinstance(caught.value, StepFailed) else []
     shown = "\n".join([*map(repr, events), *map(repr, step.attempts), caplog.text, *ours])
-    shown += journal.read_text()
+    shown += journal.read_text() + repr(middleware.active)
     assert "[key]" in shown
     assert not any(PLANTED[name] in shown for name in hidden)
 
