@@ -73,14 +73,14 @@ def kept_headers(lines: Lines, *, without: Iterable[str] = ()) -> Lines:
     """Return the headers of a client's request that go to the provider.
 
     Args:
-        without: Values that are left out, in whatever header of a key they stand.
+        without: What no header may hold; a header that does is left out.
     """
     dropped = _HOPS | _ASKED | _named_in_connection(lines)
     hidden = frozenset(without)
     return tuple(
         (name, value)
         for name, value in lines
-        if name not in dropped and not (name in KEY_HEADERS and credential(value) in hidden)
+        if name not in dropped and not any(each in value for each in hidden)
     )
 
 
@@ -109,12 +109,12 @@ def credentials_in(headers: Mapping[str, str], query: str) -> list[str]:
 
 
 def query_without(query: str, hidden: Iterable[str]) -> str:
-    """Return *query* as it is, but without a key that is one of *hidden*."""
+    """Return *query* as it is, but without the parts that hold one of *hidden*."""
     secrets = frozenset(hidden)
     return "&".join(
         part
-        for part, (name, value) in zip(query.split("&"), _parameters(query), strict=True)
-        if not (name == KEY_PARAMETER and value in secrets)
+        for part, pair in zip(query.split("&"), _parameters(query), strict=True)
+        if not any(each in text for each in secrets for text in pair)
     )
 
 

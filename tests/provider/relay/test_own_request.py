@@ -68,7 +68,7 @@ def test_a_local_path_is_the_providers_own_path(provider: str, path: str, addres
         ("x-goog-api-key", "token", False),
         ("api-key", "token", False),
         ("x-api-key", "own", True),
-        ("x-note", "token", True),
+        ("x-note", "a token", False),
         ("host", "127.0.0.1", False),
         ("content-length", "3", False),
         ("connection", "keep-alive, x-hop", False),
@@ -120,10 +120,10 @@ def test_which_headers_of_an_answer_come_back(name: str, value: str, comes: str 
         ("key=token&alt=sse", "alt=sse"),
         ("%6bey=tok%65n&alt=sse", "alt=sse"),
         ("key=own&alt=sse", "key=own&alt=sse"),
-        ("x=token&a=%2F+b", "x=token&a=%2F+b"),
+        ("x=a+token&a=%2F+b", "a=%2F+b"),
     ],
 )
-def test_the_token_leaves_the_query_and_nothing_else_does(query: str, rest: str) -> None:
+def test_what_holds_the_token_leaves_the_query_and_nothing_else_does(query: str, rest: str) -> None:
     assert query_without(query, ["token"]) == rest
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from urllib.parse import unquote
 
 import anyio
 import httpx
@@ -134,6 +135,42 @@ async def test_our_keys_want_the_token(headers: Mapping[str, str], query: str, s
         for request in provider.requests:
             assert request.headers["x-api-key"] == OURS
             assert "the-token" not in f"{request.headers} {request.target}"
+
+
+@pytest.mark.parametrize(
+    ("headers", "query"),
+    [
+        pytest.param([("x-goog-api-key", "{}")], "", id="in two headers of a key"),
+        pytest.param(
+            [("x-api-key", "{}"), ("x-api-key", "{}")], "", id="in a header that is twice"
+        ),
+        pytest.param([("x-mine", "{}")], "", id="in a header of the client's own"),
+        pytest.param([("referer", "http://127.0.0.1/#{}")], "", id="in a longer value"),
+        pytest.param([("x-api-key", "a {}")], "", id="beside something else"),
+        pytest.param([], "&key={}&api_key={}&x=y{}", id="in the query"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/anthropic/v1/messages", "/anthropic/v1/files"])
+async def test_the_token_is_sent_on_from_nowhere(
+    path: str, headers: list[tuple[str, str]], query: str
+) -> None:
+    async with (
+        upstream(b'{"error": {"message": "stop"}}', 400) as provider,
+        in_front_of(
+            {"anthropic": {"baseUrl": provider.url, "apiKeyEnv": "ANTHROPIC_KEY"}},
+            keys={"anthropic": OURS},
+            token="the-token",
+        ) as (_, http, *_rest),
+    ):
+        sent = [("authorization", "Bearer the-token"), ("x-kept", "yes")]
+        sent += [(name, value.format("the-token")) for name, value in headers]
+        asked = f"{path}?beta=true{query.replace('{}', 'the%2Dtoken')}"
+        await http.post(asked, json={"model": "m", "messages": []}, headers=sent)
+        (request,) = provider.requests
+
+        assert "the-token" not in unquote(f"{request.lines} {request.target}")
+        assert request.headers["x-api-key"] == OURS
+        assert (request.headers["x-kept"], "beta=true" in request.target) == ("yes", True)
 
 
 async def test_a_new_token_is_asked_for_only_if_there_is_a_key_to_protect() -> None:
