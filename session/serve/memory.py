@@ -5,6 +5,7 @@ Only what a model wrote is kept: no prompt, and no output of a tool.
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
 from dataclasses import replace
 from hashlib import sha256
@@ -179,17 +180,36 @@ def _has_results(run: Sequence[Message]) -> bool:
 def _keys(parts: Sequence[Part], question: str) -> Iterator[str]:
     calls = _calls(parts)
     for call in calls:
-        yield f"call {call.id}"
+        yield f"call {call.id} {_hash(f'{call.name} {_plain(call.input)}')}"
     text = _text(parts)
     if not calls and text:
-        yield f"text {sha256(f'{question} {text}'.encode('utf-8', 'replace')).hexdigest()}"
+        yield f"text {_hash(f'{question} {text}')}"
+
+
+def _plain(value: object) -> str:
+    """Return *value* as JSON, the same after a client has read and written it.
+
+    Some providers number the calls of every answer alike, so that an id alone says too little.
+    """
+    text = json.dumps(value, sort_keys=True)
+    return json.dumps(json.loads(text, parse_float=_number), sort_keys=True)
+
+
+def _number(text: str) -> float:
+    """Return the number in *text*; JavaScript writes ``1.0`` as ``1``."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def _question(messages: Sequence[Message]) -> str:
     """Return a hash of the last text of the user, because many answers have the same short text."""
     for message in reversed(messages):
         if message.role == "user" and (text := _text(message.parts)):
-            return sha256(text.encode("utf-8", "replace")).hexdigest()
+            return _hash(text)
     return ""
 
 

@@ -97,6 +97,30 @@ def test_the_same_short_text_after_another_question_is_another_answer() -> None:
     assert restored(memory, user("And this?"), said(Text("Done.")))[1].route is None
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param(call(path="a.py"), call(path="b.py"), id="other arguments"),
+        pytest.param(call(), ToolCall("call_1", "write", {"path": "a.py"}), id="another tool"),
+    ],
+)
+def test_two_sessions_with_the_same_id_of_a_call_both_get_their_parts_back(
+    first: ToolCall, second: ToolCall
+) -> None:
+    memory = remembered(THINKING, first)
+    remembered(other := Reasoning("Other.", signature="its own"), second, memory=memory)
+
+    assert restored(memory, user("Read it."), said(first))[1].parts == [THINKING, first]
+    assert restored(memory, user("Read it."), said(second))[1].parts == [other, second]
+
+
+def test_a_client_may_write_numbers_and_keys_in_its_own_way() -> None:
+    came = ToolCall("call_1", "wait", {"seconds": 1.0, "why": "é", "more": [0.5]})
+    sent = ToolCall("call_1", "wait", {"more": [0.5], "why": "é", "seconds": 1})
+
+    assert restored(remembered(THINKING, came), said(sent))[0].parts[0] == THINKING
+
+
 def test_no_prompt_and_no_output_of_a_tool_is_kept(tmp_path: Path) -> None:
     file = SqliteMemory(tmp_path / "store")
     memory = AnswerMemory(file)
