@@ -28,12 +28,13 @@ class FirstOutput:
 
 @dataclass(slots=True)
 class RequestSent:
-    """An attempt of our own client is about to send *conversation*."""
+    """An attempt of our own client is about to send *conversation* to *base_url*."""
 
     step: int
     attempt: int
     route: Route
     conversation: Conversation
+    base_url: str
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind
@@ -152,7 +153,10 @@ class StepSpans:
 
     def _request_sent(self, observed: RequestSent) -> None:
         step = self._steps.get(observed.step)
-        if step is None or step.has_request:
+        if step is None:
+            return
+        step.attributes.update(_of_server(observed.base_url))  # of the last attempt
+        if step.has_request:
             return
         step.has_request = True
         settings = observed.conversation.settings
@@ -258,6 +262,7 @@ _TITLES = {
     Swapped: "swapped",
     Waiting: "waiting",
 }
+_PORTS = {"http": 80, "https": 443}
 _FIELDS = {
     "route": name.ROUTE,
     "from_route": name.FROM_ROUTE,
@@ -304,6 +309,16 @@ def _of_step(requested: Route, route: Route) -> tuple[str, dict[str, AnyValue]]:
 def _of_attempt(route: Route) -> str:
     """Return the title of an attempt on *route*."""
     return f"attempt {short_name(route)}"
+
+
+@lru_cache(maxsize=1024)
+def _of_server(base_url: str) -> dict[str, AnyValue]:
+    """Return the address and the port in *base_url*; do not change them."""
+    url = urlsplit(base_url)
+    port = url.port or _PORTS.get(url.scheme)
+    if not url.hostname or port is None:
+        return {}
+    return {name.SERVER_ADDRESS: short_name(url.hostname), name.SERVER_PORT: port}
 
 
 def _of_route(route: Route) -> dict[str, AnyValue]:

@@ -86,7 +86,8 @@ class MeteredStep:
         observers = self._state.middleware.observers
         ids = self.step.number, attempt.number, attempt.route
         if observers is not None:
-            observers(RequestSent(*ids, self._conversation))
+            base_url = request.provider.base_url
+            observers(RequestSent(*ids, self._conversation, base_url))
         with self._meter.charging(self.step, attempt, request, reply):
             async with reply:
                 yield reply

@@ -89,7 +89,9 @@ def test_every_attribute_that_the_fixture_knows_can_be_seen(seen: Seen) -> None:
     named = {
         value
         for name, value in vars(convention).items()
-        if name.isupper() and isinstance(value, str) and value.startswith(("gen_ai.", "error."))
+        if name.isupper()
+        and isinstance(value, str)
+        and value.startswith(("gen_ai.", "error.", "server."))
     }
     shown = {key for span in seen.spans for key in attributes_of(span)}
     shown |= {key for name in seen.metrics for found, _ in seen.points(name) for key in found}

@@ -22,6 +22,8 @@ from sidestep import (
     Route,
     Sidestep,
 )
+from sidestep.provider.conversation import Conversation
+from sidestep.session.observation import RequestSent
 
 from ...virtual import VirtualClock
 from .seen import Seen, attributes_of, events_of
@@ -163,6 +165,32 @@ def texts_of(seen: Seen) -> Iterator[str]:
         yield span.status.description or ""
         for found in (span.attributes, *(event.attributes for event in span.events)):
             yield from (value for value in (found or {}).values() if isinstance(value, str))
+
+
+@pytest.mark.parametrize(
+    ("base_url", "found"),
+    [
+        pytest.param("https://api.b.com/v1", ("api.b.com", 443), id="https"),
+        pytest.param("http://127.0.0.1:8503/b", ("127.0.0.1", 8503), id="a port"),
+        pytest.param("http://u:secret@[::1]/b", ("::1", 80), id="a password"),
+    ],
+)
+async def test_the_server_of_the_last_request_is_shown(
+    base_url: str, found: tuple[str, int], seen: Seen, middleware: Sidestep
+) -> None:
+    observers = middleware.observers
+    assert observers is not None
+    step = middleware.step(A)
+    async for attempt in step:
+        async with attempt:
+            url = "https://first" if attempt.route == A else base_url
+            conversation = Conversation([])
+            observers(RequestSent(step.number, attempt.number, attempt.route, conversation, url))
+            if attempt.route == A:
+                raise Down("down")
+
+    shown = attributes_of(seen.only(STEP))
+    assert (shown["server.address"], shown["server.port"]) == found
 
 
 async def test_a_bug_of_the_agent_is_shown_without_its_message(
