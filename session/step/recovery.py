@@ -43,7 +43,7 @@ class Recovery:
         attempt.failure = failure = step.engine.failure_of(
             exc, attempt.route, step.active.providers
         )
-        step.engine.tally.failed(attempt.key.place, failure, step.active.environ)
+        step.engine.tally.failed(attempt.key.place, failure)
         step.reporter.attempt_failed(attempt, failure)
         is_interrupted = self._is_interrupted(attempt, failure)
         if attempt.has_emitted and not is_interrupted:

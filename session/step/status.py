@@ -11,7 +11,7 @@ from ..plan.active_plan import ActivePlan
 from ..plan.keyed_route import KeyedRoute, Place
 from .cooldown import State
 from .degraded import DegradedRoutes
-from .tally import AttemptTally, LastFailure, Tally
+from .tally import AttemptTally, LastFailure, Tally, redacted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +57,18 @@ def status_of(active: ActivePlan, degraded: DegradedRoutes, tally: AttemptTally)
     used = (place if isinstance(place, Route) else place[0] for place in tallies)
     routes = dict.fromkeys((*planned_routes(active), *degraded.routes(), *used))
     keys = (key for route in routes for key in active.keys_of(route))
-    return Status(tuple(_status(key, degraded, tallies) for key in keys))
+    return Status(tuple(_status(key, degraded, tallies, active.environ) for key in keys))
 
 
 def _status(
-    key: KeyedRoute, degraded: DegradedRoutes, tallies: Mapping[Place, Tally]
+    key: KeyedRoute,
+    degraded: DegradedRoutes,
+    tallies: Mapping[Place, Tally],
+    environ: Mapping[str, str],
 ) -> RouteStatus:
     state, seconds_left = degraded.state_of(key)
     tally = tallies.get(key.place) or Tally()
+    last = tally.last_failure
     return RouteStatus(
         route=key.route,
         api_key_env=key.api_key_env,
@@ -72,7 +76,7 @@ def _status(
         seconds_left=seconds_left,
         attempts=tally.attempts,
         successes=tally.successes,
-        last_failure=tally.last_failure,
+        last_failure=None if last is None else redacted(last, environ),
     )
 
 

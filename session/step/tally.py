@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _MOST_ROUTES = 16_384
 """As many as the health map remembers."""
 _LONGEST_MESSAGE = 200
+_LONGEST_KEPT = 2_000
+"""Characters; much more is kept than shown, so that no secret is cut before it is redacted."""
 FULL = 1024
 """Steps after which the answers that wait are counted."""
 
@@ -43,7 +45,11 @@ class LastFailure:
 
 @dataclass(slots=True)
 class Tally:
-    """The ended attempts of one route and key."""
+    """The ended attempts of one route and key.
+
+    Args:
+        last_failure: With the message as it came; `redacted` shows it.
+    """
 
     attempts: int = 0
     successes: int = 0
@@ -77,13 +83,13 @@ class AttemptTally:
                 tally.attempts += answers
                 tally.successes += answers
 
-    def failed(self, place: Place, failure: Failure, environ: Mapping[str, str]) -> None:
-        """Count an attempt that failed, and keep why in a few words.
+    def failed(self, place: Place, failure: Failure) -> None:
+        """Count an attempt that failed, and keep why.
 
-        Args:
-            environ: The values of variables that are named like secrets are never kept.
+        The message is redacted when somebody asks, because reading the whole environment would cost
+        each failure as much as the rest of its step.
         """
-        kept = LastFailure(str(failure.kind), failure.status, message_of(failure, environ))
+        kept = LastFailure(str(failure.kind), failure.status, _words_of(failure))
         with self._lock:
             tally = self._tallies.get(place) or self._begin(place)
             tally.attempts += 1
@@ -114,10 +120,27 @@ class AttemptTally:
         self._lock = threading.RLock()
 
 
+def redacted(failure: LastFailure, environ: Mapping[str, str]) -> LastFailure:
+    """Return *failure* with its message shortened, and without the secrets of *environ*.
+
+    Secrets are the values of variables that are named like secrets.
+    """
+    return replace(failure, message=_shown(failure.message, environ))
+
+
 def message_of(failure: Failure, environ: Mapping[str, str]) -> str:
-    """Return the message of *failure*, shortened and without keys; see `LastFailure`."""
+    """Return the message of *failure* as `redacted` shows it."""
+    return _shown(_words_of(failure), environ)
+
+
+def _words_of(failure: Failure) -> str:
+    """Return the provider's own message; for another exception its class, as `LastFailure` says."""
     if failure.kind is FailureKind.UNKNOWN and failure.status is None:
         return "" if failure.cause is None else type(failure.cause).__name__
+    return failure.message[:_LONGEST_KEPT]
+
+
+def _shown(message: str, environ: Mapping[str, str]) -> str:
     secrets = [environ.get(name, "") for name in environ if is_secret_name(name)]
-    text = redact_keys(failure.message, secrets)
+    text = redact_keys(message, secrets)
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"
