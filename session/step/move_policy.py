@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -29,6 +29,36 @@ class MoveHistory:
     route: Route | None = None
     turn: bool = False
     api_key_env: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check what would be misread later.
+
+        Raises:
+            TypeError: *tools_run* is one text, or holds no names.
+            ValueError: *route* is not written ``provider/model``.
+        """
+        if self.tools_run != ():
+            _check_names(self.tools_run)
+        if self.route is not None:
+            _check_route(self.route)
+
+
+def _check_route(route: str) -> None:
+    if not isinstance(route, Route):
+        Route(route)
+
+
+def _check_names(tools_run: object) -> None:
+    is_text = isinstance(tools_run, str)
+    if (
+        is_text
+        or not isinstance(tools_run, Collection)
+        or not all(isinstance(name, str) for name in tools_run)
+    ):
+        raise TypeError(
+            f"`tools_run` must be a list of the names of tools, got {tools_run!r}: "
+            'write one name as ["read"], and no name as []'
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,3 +237,39 @@ async def test_a_probe_of_the_requested_route_waits_until_the_turn_ends() -> Non
     await steps.take(BEFORE)
 
     assert steps.asked == [A]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "says"),
+    [
+        pytest.param({"tools_run": "read"}, TypeError, "`tools_run` must be a list", id="one name"),
+        pytest.param({"tools_run": b"read"}, TypeError, "got b'read'", id="bytes"),
+        pytest.param({"tools_run": None}, TypeError, "got None", id="no list of tools"),
+        pytest.param({"tools_run": 5}, TypeError, "got 5", id="a number of tools"),
+        pytest.param({"tools_run": ["read", None]}, TypeError, "got \\['read', None", id="no name"),
+        pytest.param({"route": "nonsense"}, ValueError, "provider/model", id="no route"),
+        pytest.param({"route": ""}, ValueError, "provider/model", id="an empty route"),
+        pytest.param({"route": 5}, ValueError, "got 5", id="a number for a route"),
+    ],
+)
+async def test_a_history_that_would_be_misread_is_refused(
+    given: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        MoveHistory(**given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"tools_run": ()},
+        {"tools_run": ["read"]},
+        {"tools_run": {"read", "write"}},
+        {"tools_run": {"read": 1}},
+        {"route": "anthropic/claude-sonnet-5"},
+    ],
+)
+async def test_a_history_in_another_form_is_taken(given: dict[str, Any]) -> None:
+    history = MoveHistory(**given)
+
+    assert {name: getattr(history, name) for name in given} == given
