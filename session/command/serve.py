@@ -236,4 +236,5 @@ def _made(path: str) -> str:
     token = new_token()
     with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
         file.write(f"{token}\n")
+    click.echo(f"made the file {path!r}, which holds a new token", err=True)
     return token

@@ -150,10 +150,13 @@ def test_the_token_of_a_file_is_made_once_for_this_user_alone(tmp_path: Path) ->
     for _ in range(2):
         with serving("--token", str(path)) as (_, server):
             assert server.stderr is not None
-            lines = [server.stderr.readline() for _ in range(4)]
-            seen.append(lines[-1])
+            lines = []
+            while not lines or not lines[-1].startswith("export ANTHROPIC_API_KEY="):
+                lines.append(server.stderr.readline())
+            seen.append(lines)
 
-    assert seen[0] == seen[1] == f"export ANTHROPIC_API_KEY={path.read_text()}"
+    assert seen[0][-1] == seen[1][-1] == f"export ANTHROPIC_API_KEY={path.read_text()}"
+    assert [f"made the file '{path}'" in lines[0] for lines in seen] == [True, False]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
