@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -173,7 +174,8 @@ async def _copy(
             response.status_code, headers, own.secret.redact(text).encode()
         )
         return
-    head = connection.begin(response.status_code, headers, length=None if has_body else 0)
+    length = None if has_body else _length(response) if is_head else 0
+    head = connection.begin(response.status_code, headers, length=length)
     await connection.sock.send(head)
     if has_body:
         with _reading(own):
@@ -181,6 +183,13 @@ async def _copy(
                 await connection.send_event(h11.Data(data=block))
         await body.release()
     await connection.send_event(h11.EndOfMessage())
+
+
+def _length(response: httpx.Response) -> int:
+    """Return how long the body is that a ``HEAD`` asks about; 0: the provider does not say."""
+    length = response.headers.get("content-length", "")
+    is_same = "content-encoding" not in response.headers
+    return int(length) if is_same and re.fullmatch(r"[0-9]{1,18}", length) else 0
 
 
 @contextmanager

@@ -150,7 +150,7 @@ def test_the_token_of_a_file_is_made_once_for_this_user_alone(tmp_path: Path) ->
     for _ in range(2):
         with serving("--token", str(path)) as (_, server):
             assert server.stderr is not None
-            lines = []
+            lines: list[str] = []
             while not lines or not lines[-1].startswith("export ANTHROPIC_API_KEY="):
                 lines.append(server.stderr.readline())
             seen.append(lines)

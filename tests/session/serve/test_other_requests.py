@@ -90,6 +90,26 @@ async def test_a_head_has_no_body(path: str) -> None:
             assert answer.content == b""
 
 
+@pytest.mark.parametrize(
+    ("headers", "length"),
+    [
+        pytest.param((), "8", id="as it is"),
+        pytest.param((("content-encoding", "gzip"),), "0", id="not as it would come"),
+    ],
+)
+async def test_a_head_that_is_passed_on_says_how_long_the_body_is(
+    headers: tuple[tuple[str, str], ...], length: str
+) -> None:
+    async with (
+        upstream(b"the file", headers=headers) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (_, http, *_r),
+    ):
+        for _ in range(2):
+            answer = await http.head("/anthropic/v1/files/a")
+
+            assert (answer.headers["content-length"], answer.content) == (length, b"")
+
+
 @pytest.mark.parametrize("path", ["/v1beta/models/m:embedContent", "/v1/embeddings"])
 async def test_what_is_no_call_needs_a_provider_in_its_path(path: str) -> None:
     async with serving(HELLO) as served:

@@ -34,7 +34,8 @@ class _Connection(HttpConnection):
         upstream = self._upstream
         upstream.requests.append(request)
         head = self.begin(upstream.status, upstream.headers, length=len(upstream.body))
-        data = self.http.send(h11.Data(data=upstream.body)) or b""
+        body = b"" if self.is_head else upstream.body
+        data = self.http.send(h11.Data(data=body)) or b""
         await self.sock.send(head + data)
         await self.send_event(h11.EndOfMessage())
         return False
