@@ -229,6 +229,10 @@ def _token(value: str) -> str | None:
             f"the token's file {value!r} must hold 16 characters of ASCII or more: remove it, and "
             "a new one is made"
         )
+    if os.name != "nt" and Path(value).stat().st_mode & 0o077:
+        click.echo(
+            f"others can read the token in {value!r}: chmod 600 {shlex.quote(value)}", err=True
+        )
     return found
 
 

@@ -160,6 +160,16 @@ def test_the_token_of_a_file_is_made_once_for_this_user_alone(tmp_path: Path) ->
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(("mode", "is_told"), [(0o644, True), (0o660, True), (0o600, False)])
+def test_a_token_that_others_can_read_is_told(tmp_path: Path, mode: int, is_told: bool) -> None:
+    path = tmp_path / "token"
+    path.write_text("a-token-of-enough-characters")
+    path.chmod(mode)
+    ran = run_command("serve", "--token", str(path), "--", "true")
+
+    assert (f"chmod 600 {path}" in ran.stderr) is is_told
+
+
 @pytest.mark.parametrize("text", ["", "short", "has a blank in it somewhere", "ä" * 20])
 def test_a_file_without_a_token_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "token"
