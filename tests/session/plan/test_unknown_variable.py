@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sidestep import Sidestep
-from sidestep.session.plan.unknown_variable import READ, RESERVED, unknown_variables
+from sidestep.session.plan.unknown_variable import GIVEN, READ, RESERVED, unknown_variables
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from sidestep.session.plan.unknown_variable import READ, RESERVED, unknown_varia
         pytest.param("SIDESTEP_JORNAL", "SIDESTEP_JOURNAL", id="a journal"),
         pytest.param("SIDESTEP_hint", "SIDESTEP_HINT", id="small letters"),
         pytest.param("SIDESTEP_", "SIDESTEP_HINT", id="nothing after it"),
-        *(pytest.param(name, None, id=name) for name in (*READ, *sorted(RESERVED))),
+        *(pytest.param(name, None, id=name) for name in (*READ, *sorted(GIVEN | RESERVED))),
         pytest.param("SIDESTEPPING", None, id="a word of somebody else's"),
         pytest.param("MY_SIDESTEP_HINT", None, id="another beginning"),
     ],
@@ -53,4 +53,4 @@ def test_the_list_has_every_variable_that_the_source_names() -> None:
         for path in Path(str(files("sidestep") / folder)).rglob("*.py"):
             names.update(re.findall(r"\bSIDESTEP_[A-Z][A-Z_]*\b", path.read_text("utf-8")))
 
-    assert names == {*READ, *RESERVED}
+    assert names == {*READ, *GIVEN, *RESERVED}
