@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,9 @@ from .launch import Launch
 SHELL = "printf 'hello-%s' 42"
 """The command that the model asks for. Its output is in no request unless it was run."""
 OUTPUT = "hello-42"
+RAN = "ran.txt"
+COUNTED = f"{SHELL} | tee -a {RAN}"
+"""The same command; its output is also added to a file, once for each time that it is run."""
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && echo It is done."
 
 
@@ -25,6 +29,8 @@ class Client:
         launch: Returns how to start it with the stub's URL, its home folder and a route.
         tool: The name of its shell tool; None: it has no tools.
         arguments: The arguments of the shell tool.
+        edit: The text after which an agent without tools runs a command of its own.
+        copies: How often it prints the last text; some also print a log.
         last: The calls with which the model ends a turn, for an agent that wants one.
     """
 
@@ -33,7 +39,21 @@ class Client:
     launch: Callable[[str, Path, str], Launch]
     tool: str | None
     arguments: Mapping[str, object]
+    edit: str = ""
+    copies: int = 1
     last: Mapping[str, object] | None = None
+
+    @property
+    def counted(self) -> dict[str, object]:
+        """The answer after which the agent runs `COUNTED`, and asks again."""
+        if self.tool is None:
+            return {"text": self.edit}
+        arguments = json.loads(json.dumps(self.arguments).replace(SHELL, COUNTED))
+        return {
+            "reasoning": "Hm.",
+            "text": "I do.",
+            "tool_calls": [{"name": self.tool, "input": arguments}],
+        }
 
 
 CLIENTS: Mapping[str, Client] = {
@@ -60,6 +80,7 @@ CLIENTS: Mapping[str, Client] = {
         launch=launch.codex,
         tool="exec_command",
         arguments={"cmd": SHELL},
+        copies=2,  # on stdout, and in the log on stderr
     ),
     "opencode": Client(
         routes=("anthropic/claude-sonnet-5", "openai/gpt-5.6", "deepseek/deepseek-v4-pro"),
@@ -92,6 +113,7 @@ CLIENTS: Mapping[str, Client] = {
         launch=launch.aider,
         tool=None,
         arguments={},
+        edit="hello.txt\n```\n<<<<<<< SEARCH\n=======\nHello.\n>>>>>>> REPLACE\n```\n",
     ),
     "pi": Client(
         routes=(

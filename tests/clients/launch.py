@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROMPT = "Say hello."
+FAILING_TEST = "printf 'hello-%s' 42 | tee -a ran.txt; false"
+"""What aider runs after an edit; because it fails, aider asks the model again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +116,10 @@ def mini(url: str, _home: Path, route: str) -> Launch:
 def aider(url: str, _home: Path, route: str) -> Launch:
     provider, _, model = route.partition("/")
     quiet = ("--no-git", "--no-check-update", "--no-show-model-warnings", "--no-analytics")
+    tested = ("--auto-test", "--test-cmd", FAILING_TEST)
+    options = ("--yes-always", *quiet, *tested)
     return Launch(
-        ("aider", "--model", f"openai/{model}", "--yes-always", *quiet, "--message", PROMPT),
+        ("aider", "--model", f"openai/{model}", *options, "--message", PROMPT),
         {
             "OPENAI_API_KEY": "k",
             "OPENAI_API_BASE": f"{url}/{provider}/v1",
