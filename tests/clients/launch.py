@@ -90,8 +90,11 @@ def gemini(url: str, home: Path, route: str) -> Launch:
     )
 
 
-def qwen(url: str, _home: Path, route: str) -> Launch:
+def qwen(url: str, home: Path, route: str) -> Launch:
     provider, _, model = route.partition("/")
+    # Without a terminal for its commands it loses the output of some that end at once.
+    settings = {"tools": {"shell": {"enableInteractiveShell": True}}}
+    _written(home / ".qwen" / "settings.json", json.dumps(settings))
     return Launch(
         ("qwen", "--yolo", "--auth-type", "openai", "--model", model, "-p", PROMPT),
         {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{url}/{provider}", "OPENAI_MODEL": model},

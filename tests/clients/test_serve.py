@@ -1,7 +1,9 @@
 """Agents of others take a turn through `sidestep serve`, with the strict stub behind it.
 
 The route that an agent asks for is out, and a sibling takes its turn: on the agent's own wire, and
-on another. Or the route is back for the second step of the turn. How to run this: tests/clients/README.md.
+on another. Or the route is back for the second step of the turn.
+
+How to run this: tests/clients/README.md.
 """
 
 from __future__ import annotations
