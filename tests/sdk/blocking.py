@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import http.client
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -37,6 +38,10 @@ def requests_session(url: str, seconds: float) -> None:
         session.post(url, BODY, timeout=seconds).raise_for_status()
 
 
+REFUSALS: list[urllib.error.HTTPError] = []
+"""Those of urllib, which keep their connections open, for the body. A test closes them."""
+
+
 def urllib3_whole(url: str, seconds: float) -> None:
     with urllib3.PoolManager(retries=False) as pool:
         pool.request("POST", url, body=BODY, timeout=seconds)
@@ -55,8 +60,12 @@ def urllib3_streamed(url: str, seconds: float) -> None:
 
 
 def urllib_whole(url: str, seconds: float) -> None:
-    with urllib.request.urlopen(urllib.request.Request(url, BODY), timeout=seconds) as response:  # noqa: S310
-        _unpack(response.read(), response.headers.get("content-encoding"))
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, BODY), timeout=seconds) as response:  # noqa: S310
+            _unpack(response.read(), response.headers.get("content-encoding"))
+    except urllib.error.HTTPError as error:
+        REFUSALS.append(error)
+        raise
 
 
 def http_client(url: str, seconds: float) -> None:

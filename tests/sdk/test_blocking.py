@@ -8,7 +8,7 @@ import json
 import socket
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 import anyio.to_thread
@@ -19,7 +19,7 @@ from sidestep import Failure, FailureKind
 from sidestep.provider.classify.exception import classify_exception
 from sidestep.provider.failure import Stage
 
-from .blocking import CALLS, Call, requests_whole, urllib_whole
+from .blocking import CALLS, REFUSALS, Call, requests_whole, urllib_whole
 from .server import Answer, serving, streamed, whole
 
 pytestmark = pytest.mark.asyncio
@@ -34,6 +34,14 @@ NO_MONEY = json.dumps({"error": {"code": "insufficient_quota", "message": "spent
 each_call = pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
 RAISING = {name: CALLS[name] for name in ("requests", "requests session", "urllib")}
 """The libraries that raise a status, with its body at hand."""
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Close the connections of statuses that urllib raised."""
+    yield
+    while REFUSALS:
+        REFUSALS.pop().close()
 
 
 async def raised(call: Call, url: str, seconds: float = PATIENCE) -> Exception:
