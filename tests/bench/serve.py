@@ -154,8 +154,7 @@ async def _addresses(stack: AsyncExitStack, url: str, wire: str) -> dict[str, st
 def _rows(what: str, took: dict[str, float], key: str) -> Iterator[Row]:
     for hold in ("whole", "first"):
         if key == "cpu":
-            limit = CPU_LIMIT if hold == "whole" else None  # the default
-            yield Row(f"{what}, {hold}", took[hold], "bare proxy", took["bare"], limit)
+            yield Row(f"{what}, {hold}", took[hold], "bare proxy", took["bare"], CPU_LIMIT)
         elif hold == "first":
             sides = f"{what}, {hold}", took[hold], "bare proxy", took["bare"]
             yield Row(*sides, FIRST_LIMIT, allows="more", kind="wall")
