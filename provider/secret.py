@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _SHORTEST = 8
 """Characters of a key that identify it in a message that was cut inside the key. A shorter key,
@@ -139,8 +139,13 @@ def redact_shapes(text: str) -> str:
 
 def redact_keys(text: str, keys: Iterable[str]) -> str:
     """Return *text* with ``[key]`` in place of *keys* and of everything that looks like a key."""
+    return key_redactor(keys)(text)
+
+
+def key_redactor(keys: Iterable[str]) -> Callable[[str], str]:
+    """Return `redact_keys` for several texts with the same *keys*, which are read once."""
     whole = [key for each in keys if len(key := each.strip()) >= _SHORTEST]
-    return Secret(None, others=tuple(whole)).redact(text)
+    return Secret(None, others=tuple(whole)).redact
 
 
 @lru_cache(maxsize=4_096)

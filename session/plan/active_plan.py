@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.catalog.catalog import catalog
@@ -13,7 +14,7 @@ from ...provider.catalog.provider import Provider
 from ...provider.error import ConfigError
 from ...provider.log import logger
 from ...provider.route import Route
-from ...provider.secret import redact_keys
+from ...provider.secret import key_redactor
 from .chain_entry import entry_at
 from .config import FallbackConfig
 from .keyed_route import KeyedRoute, KeyRing
@@ -53,8 +54,7 @@ class ActivePlan:
     keys: KeyRing
     _options: dict[str, RouteOptions] = field(default_factory=dict, repr=False, compare=False)
     _looked_up: dict[Route, object] = field(default_factory=dict, repr=False, compare=False)
-    _variables: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
-    _key_variables: list[str] = field(default_factory=list, repr=False, compare=False)
+    _variables: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -81,24 +81,23 @@ class ActivePlan:
         """Return the variable of *key*; None: its provider needs no key, or is not known."""
         if key.api_key_env is not None:
             return key.api_key_env
-        name = key.route.provider
-        if name not in self._variables:
-            with suppress(ConfigError):  # the error is raised where providers are used
-                for each in self.all_providers().values():
-                    self._variables[each.name] = next(iter(each.key_variables), None)
-            self._variables.setdefault(name, None)
-        return self._variables[name]
+        return next(iter(self._known_variables().get(key.route.provider, ())), None)
 
-    def redact(self, text: str) -> str:
-        """Return *text* without any provider's key.
+    def redactor(self) -> Callable[[str], str]:
+        """Return what removes every provider's key from a text.
 
         An SDK may quote a key, and an agent may send the key of another provider by mistake.
         """
-        if not self._key_variables:
+        variables = chain.from_iterable(self._known_variables().values())
+        return key_redactor({self.environ.get(name, "") for name in variables})
+
+    def _known_variables(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the variables of each provider's keys, which are worked out once."""
+        if not self._variables:
             with suppress(ConfigError):  # the error is raised where providers are used
-                for each in self.all_providers().values():
-                    self._key_variables.extend(each.key_variables)
-        return redact_keys(text, {self.environ.get(name, "") for name in self._key_variables})
+                providers = self.all_providers().values()
+                self._variables.update({each.name: each.key_variables for each in providers})
+        return self._variables
 
     @property
     def cooldowns(self) -> FallbackConfig:

@@ -333,5 +333,5 @@ class BaseStep:
         if self.attempts and self.attempts[-1].probe is not None:
             self.end_probe(self.attempts[-1], "none")
         if self.reporter.has_listeners:
-            why = None if error is None else self.active.redact(describe(error))
+            why = None if error is None else self.active.redactor()(describe(error))
             self.reporter.step_ended(self, why)

@@ -329,7 +329,7 @@ class Sidestep(Observable):
         if isinstance(named, FailureKind):
             failure.kind = named
         failure.route = route
-        failure.redact(self._active.redact)
+        failure.redact(self._active.redactor())
         return failure
 
     def _named_by_agent(self, exc: Exception) -> Failure | FailureKind | None:
