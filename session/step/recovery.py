@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypedDict, assert_never
 
 from ...provider.classify.time_text import seconds_until
 from ...provider.failure import Failure, Scope
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
 
 _A_MOMENT = 0.05
 """Seconds by which a sleep may end early: a cooldown that ends so soon is over."""
+
+
+class _OtherKeys(TypedDict, total=False):
+    """The other keys of a route, as in `StepState`."""
+
+    next_key: str | None
+    due_key: str | None
+    due_in: float
+    due_retries: int
 
 
 class Recovery:
@@ -123,49 +132,48 @@ class Recovery:
         """
         step = self._step
         limits, policy = step.limits, step.engine.policy
-        may_repair = not is_last and attempt.tool is None
         route, key = attempt.route, attempt.key
         entry = key.entry_of(failure.effective_scope)
+        has_keys = may_change_key(failure) and step.walk.has_keys()
+        keys = self._other_keys(attempt) if has_keys and not is_last else _OtherKeys()
+        target, repair = NO_TARGET, None
+        if keys.get("next_key") is None:
+            if may_move:
+                target = step.walk.swap_target(_lost(key, failure))
+            if not is_last and attempt.tool is None:
+                repair = step.hooks.ask_repair(failure, route)
         state = StepState(
             backoff=policy.backoff(step.retries + 1, step.engine.rng),
             retries=limits.max_retries if is_last else step.retries,
             hinted_wait=step.hinted_waits.get(route, 0.0),
             swaps=limits.max_swaps if is_last else step.swaps,
+            sibling=target.route,
+            # A pinned conversation can only be retried.
+            sibling_is_healthy=target.is_available and step.pin is None,
+            passed_over=target.skipped,
             is_probe=attempt.probe is not None,
             is_degraded=step.degraded.is_degraded(key),
             is_retried_elsewhere=step.retrying is None and step.degraded.is_retried(entry),
             resets_in=seconds_until(failure.reset_at),
+            has_keys=has_keys,
+            repair=repair,
+            **keys,
         )
-        if key.api_key_env is not None and may_change_key(failure):
-            state = self._with_keys(state, attempt, is_last=is_last)
-        if state.next_key is None:
-            target = step.walk.swap_target(_lost(key, failure)) if may_move else NO_TARGET
-            state = replace(
-                state,
-                sibling=target.route,
-                # A pinned conversation can only be retried.
-                sibling_is_healthy=target.is_available and step.pin is None,
-                passed_over=target.skipped,
-                repair=step.hooks.ask_repair(failure, route) if may_repair else None,
-            )
         return decide(failure, state, limits)
 
-    def _with_keys(self, state: StepState, attempt: BaseAttempt, *, is_last: bool) -> StepState:
-        """Return *state* with the other keys of the route; *is_last*: with none of them."""
+    def _other_keys(self, attempt: BaseAttempt) -> _OtherKeys:
+        """Return which other keys of the route the step could use."""
         step = self._step
-        state = replace(state, has_keys=step.walk.has_keys())
-        if is_last or not state.has_keys:
-            return state
         if attempt.probe is not None:
             # The key is to blame, so that the route is there for the next key to probe.
             step.degraded.release(attempt.key, attempt.probe)
         untried, tried = step.walk.keys_to_try()
-        state = replace(state, next_key=None if untried is None else untried.api_key_env)
-        if tried is None:
-            return state
-        due, due_in = tried
-        retries = step.walk.left_keys.get(due.api_key_env, 0)
-        return replace(state, due_key=due.api_key_env, due_in=due_in, due_retries=retries)
+        keys = _OtherKeys(next_key=None if untried is None else untried.api_key_env)
+        if tried is not None:
+            due, keys["due_in"] = tried
+            keys["due_key"] = due.api_key_env
+            keys["due_retries"] = step.walk.left_keys.get(due.api_key_env, 0)
+        return keys
 
     async def _confirmed(
         self, decision: Decision, attempt: BaseAttempt, failure: Failure
