@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -21,9 +22,11 @@ from ..turn.session import Session
 from .played_turn import PlayedTurn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
-    from ..event import Event
+    from ...provider.stub.received import ReceivedRequest
+    from ...provider.stub.scenario import Scenario
+    from ..event import Event, Listener
     from .drill import Drill
     from .drill_file import DrilledTool
 
@@ -77,21 +80,30 @@ async def play(
     """
     clock = ScaledClock(time_scale)
     turns: list[PlayedTurn] = []
-    async with Stub(drill.scenario, strict=drill.file.strict, timer=clock.time) as stub:
-        environ = environ_of(drill, stub, time_scale=time_scale)
+    async with stage(drill, drill.scenario, clock) as (stub, middleware, client):
+        session = _session(drill, middleware, client, clock)
+        for turn in drill.file.turns:
+            due_at = clock.time() + turn.pause
+            turns.append(PlayedTurn(turn.prompt, turn.pause, turn.expect, due_at))
+            await _play(turns[-1], session, stub, clock, lambda: on_change(turns))
+    return turns
+
+
+@asynccontextmanager
+async def stage(
+    drill: Drill, scenario: Scenario, clock: ScaledClock, on_event: Listener | None = None
+) -> AsyncIterator[tuple[Stub, Sidestep, Client]]:
+    """Play *scenario*, and yield the stub with the middleware and the client of *drill*."""
+    async with Stub(scenario, strict=drill.file.strict, timer=clock.time) as stub:
+        environ = environ_of(drill, stub, time_scale=clock.scale)
         # Seeded, so that the same drill waits as long every time.
         rng = random.Random(0)  # noqa: S311 - jitter keeps no secret
-        middleware = Sidestep.from_env(environ, clock=clock, rng=rng)
+        middleware = Sidestep.from_env(environ, clock=clock, rng=rng, on_event=on_event)
         # Made here, because it takes as long as several of the drill's seconds, and without the
         # proxies of the environment, which cannot reach the stub.
         async with httpx.AsyncClient(timeout=None, trust_env=False) as http:  # noqa: S113
             client = Client(http=http, providers=middleware.providers, environ=environ)
-            session = _session(drill, middleware, client, clock)
-            for turn in drill.file.turns:
-                due_at = clock.time() + turn.pause
-                turns.append(PlayedTurn(turn.prompt, turn.pause, turn.expect, due_at))
-                await _play(turns[-1], session, stub, clock, lambda: on_change(turns))
-    return turns
+            yield stub, middleware, client
 
 
 def _session(drill: Drill, middleware: Sidestep, client: Client, clock: ScaledClock) -> Session:
@@ -131,12 +143,16 @@ async def _play(
             turn.error = error
         turn.ended_at = clock.time()
         turn.requests = stub.requests[seen:]
-        with anyio.move_on_after(1):
-            # A closed connection reaches the stub a moment after it was closed.
-            for received in turn.requests:
-                await received.over.wait()
+        await until_over(turn.requests)
         tasks.cancel_scope.cancel()
     on_change()
+
+
+async def until_over(requests: Sequence[ReceivedRequest]) -> None:
+    """Wait until the stub knows that *requests* are over, a moment after they were closed."""
+    with anyio.move_on_after(1):
+        for received in requests:
+            await received.over.wait()
 
 
 async def _note_ends(stub: Stub, seen: int, ends: list[float], clock: ScaledClock) -> None:

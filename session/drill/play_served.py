@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import random
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from subprocess import DEVNULL, PIPE
 from typing import TYPE_CHECKING
 
 import anyio
-import httpx
 
-from ...provider.client.client import Client
 from ...provider.error import ConfigError
 from ...provider.stub.answer_list import read_answers
 from ...provider.stub.scenario import ANY
@@ -19,8 +16,7 @@ from ...provider.stub.server import Stub
 from ..event import StepEnded, StepStarted
 from ..serve.client_setup import ClientSetup
 from ..serve.server import Serve
-from ..step.middleware import Sidestep
-from .play import TIME_SCALE, ScaledClock, environ_of
+from .play import TIME_SCALE, ScaledClock, stage, until_over
 from .played_turn import PlayedTurn
 
 if TYPE_CHECKING:
@@ -89,10 +85,7 @@ async def play_served(
             await _run(turn, *_filled(command, setup, environ, drill, turn.prompt), show)
             turn.ended_at = clock.time()
             turn.requests = [each for each in stub.requests[seen:] if recorder.is_of_drill(each)]
-            with anyio.move_on_after(1):
-                # A closed connection reaches the stub a moment after it was closed.
-                for received in turn.requests:
-                    await received.over.wait()
+            await until_over(turn.requests)
     return turns
 
 
@@ -182,16 +175,11 @@ async def _served(
     answers = {**drill.scenario.answers}
     answers.setdefault(ANY, read_answers(_ASIDE, ANY))
     scenario = replace(drill.scenario, answers=answers)
-    async with Stub(scenario, strict=drill.file.strict, timer=clock.time) as stub:
-        variables = environ_of(drill, stub, time_scale=clock.scale)
-        # Seeded, so that the same drill waits as long every time.
-        rng = random.Random(0)  # noqa: S311 - jitter keeps no secret
-        middleware = Sidestep.from_env(variables, clock=clock, rng=rng, on_event=listener)
-        # Without the proxies of the environment, which cannot reach the stub.
-        async with httpx.AsyncClient(timeout=None, trust_env=False) as http:  # noqa: S113
-            client = Client(http=http, providers=middleware.providers, environ=variables)
-            async with Serve(middleware, client) as serve:
-                yield stub, serve
+    async with (
+        stage(drill, scenario, clock, listener) as (stub, middleware, client),
+        Serve(middleware, client) as serve,
+    ):
+        yield stub, serve
 
 
 def _filled(
