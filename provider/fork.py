@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -59,6 +60,17 @@ def after_fork(each: T, call: Callable[[T], object]) -> None:
     The reference to *each* is weak, so *call* must not hold one.
     """
     _IN_CHILD[each] = call
+
+
+class Locked(Protocol):
+    """An object whose `_lock` guards it from other threads."""
+
+    _lock: threading.RLock
+
+
+def renew_lock(each: Locked) -> None:
+    """Give *each* a lock that nobody holds, because only the forking thread lives on in a child."""
+    each._lock = threading.RLock()
 
 
 def _after_fork() -> None:

@@ -6,11 +6,14 @@ context variables of that task are in force. So an observer can put a trace's sp
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..provider.conversation import Conversation, Part
+from ..provider.fork import after_fork, renew_lock
 from ..provider.log import logger
 from ..provider.route import Route
 from .callback import log_callback_error
@@ -80,6 +83,19 @@ class HandlerTable:
         """Handle *observation*, if it is of a kind that has a handler."""
         handle = self.handlers.get(type(observation))
         if handle is not None:
+            handle(observation)
+
+
+class LockedHandlerTable(HandlerTable):
+    """A `HandlerTable` that handles the observations of all threads one after the other."""
+
+    def __init__(self, handlers: Mapping[type, Callable[[Any], None]]) -> None:
+        super().__init__({kind: partial(self._locked, each) for kind, each in handlers.items()})
+        self._lock = threading.RLock()  # the garbage collector may end a step in this thread
+        after_fork(self, renew_lock)
+
+    def _locked(self, handle: Callable[[Any], None], observation: Observation) -> None:
+        with self._lock:
             handle(observation)
 
 

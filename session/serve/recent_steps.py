@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...provider.conversation import Usage
-from ...provider.fork import after_fork
 from ..event import (
     AttemptCost,
     AttemptFailed,
@@ -20,12 +18,12 @@ from ..event import (
     Swapped,
     Waiting,
 )
+from ..observation import LockedHandlerTable
 
 if TYPE_CHECKING:
     from ...provider.route import Route
     from ..clock import Clock
     from ..cost.price import Price
-    from ..observation import Observation
 
 MOST_STEPS = 50
 """How many steps that have ended are remembered."""
@@ -121,7 +119,7 @@ class RecentStep:
         }
 
 
-class RecentSteps:
+class RecentSteps(LockedHandlerTable):
     """An observer that remembers the steps that run, and the last ones that have ended.
 
     Threads may share it. It holds routes, kinds and numbers: no prompt, no answer, and no message.
@@ -135,8 +133,7 @@ class RecentSteps:
         self._clock = clock
         self._running: dict[int, RecentStep] = {}
         self._ended: deque[RecentStep] = deque(maxlen=MOST_STEPS)
-        self._lock = threading.RLock()  # the garbage collector may end a step in this thread
-        self._handlers: dict[type, Callable[[Any], None]] = {
+        handlers: dict[type, Callable[[Any], None]] = {
             StepStarted: self._step_started,
             AttemptStarted: self._attempt_started,
             AttemptCost: self._attempt_cost,
@@ -146,14 +143,7 @@ class RecentSteps:
             Swapped: self._swapped,
             StepEnded: self._step_ended,
         }
-        after_fork(self, RecentSteps._outlive_fork)
-
-    def __call__(self, observation: Observation) -> None:
-        """Remember *observation*, if it is of a kind that is shown."""
-        handle = self._handlers.get(type(observation))
-        if handle is not None:
-            with self._lock:
-                handle(observation)
+        super().__init__(handlers)
 
     def to_json(self, price: Price | None) -> list[dict[str, Any]]:
         """Return the steps as plain data, the last ones first.
@@ -228,10 +218,6 @@ class RecentSteps:
     def _last_attempt(self, event: AttemptCost | AttemptFailed) -> RecentAttempt | None:
         step = self._running.get(event.step)
         return step.attempts[-1] if step is not None and step.attempts else None
-
-    def _outlive_fork(self) -> None:
-        """Take a lock that nobody holds, because only the forking thread lives on in a child."""
-        self._lock = threading.RLock()
 
 
 def _state_of(event: StepEnded) -> str:

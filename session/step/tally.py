@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from ...provider.failure import FailureKind
-from ...provider.fork import after_fork
+from ...provider.fork import after_fork, renew_lock
 from ...provider.secret import is_secret_name, redact_keys
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class AttemptTally:
         self._answers: deque[Place] = deque()
         self.answered = self._answers.append
         self._lock = threading.RLock()  # the garbage collector may end an attempt in this thread
-        after_fork(self, AttemptTally._outlive_fork)
+        after_fork(self, renew_lock)
 
     def fold(self) -> None:
         """Count the answers that wait in the queue."""
@@ -114,10 +114,6 @@ class AttemptTally:
             del self._tallies[next(iter(self._tallies))]
         tally = self._tallies[place] = Tally()
         return tally
-
-    def _outlive_fork(self) -> None:
-        """Take a lock that nobody holds, because only the forking thread lives on in a child."""
-        self._lock = threading.RLock()
 
 
 def redacted(failure: LastFailure, environ: Mapping[str, str]) -> LastFailure:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from ...provider.fork import after_fork
 from ...provider.route import Route
 from ..clock import Clock
 from ..event import (
@@ -21,7 +19,7 @@ from ..event import (
     TurnEnded,
     Waiting,
 )
-from ..observation import Observation, TurnStarted
+from ..observation import LockedHandlerTable, TurnStarted
 from ..step.observable import Observable
 from .text import short_name
 
@@ -101,7 +99,7 @@ class Turn:
         self.has_swapped = False
 
 
-class Counts:
+class Counts(LockedHandlerTable):
     """An observer that counts, for a collector that asks now and then.
 
     Threads may share it.
@@ -113,13 +111,12 @@ class Counts:
     def __init__(self, clock: Clock, *, most_routes: int) -> None:
         self._clock = clock
         self._most_routes = most_routes
-        self._lock = threading.RLock()  # the garbage collector may end a step in this thread
         self._labels: dict[str, str] = {}
         self._costs: dict[int, AttemptCost] = {}
         self._outages: dict[tuple[str, str], Outage] = {}
         self._patient_since: dict[int, float] = {}
         self._values: dict[str, dict[Key, float]] = {name: {} for name in FAMILIES}
-        self._handlers: dict[type, Callable[[Any], None]] = {
+        handlers: dict[type, Callable[[Any], None]] = {
             StepEnded: self._step_ended,
             AttemptStarted: self._attempt_started,
             PatienceStarted: self._patience_started,
@@ -131,14 +128,7 @@ class Counts:
             TurnStarted: self._turn_started,
             TurnEnded: self._turn_ended,
         }
-        after_fork(self, Counts._outlive_fork)
-
-    def __call__(self, observation: Observation) -> None:
-        """Count *observation*, if it is of a kind that is counted."""
-        handle = self._handlers.get(type(observation))
-        if handle is not None:
-            with self._lock:
-                handle(observation)
+        super().__init__(handlers)
 
     def values(self, seconds_left: SecondsLeft) -> dict[str, dict[Key, float]]:
         """Return the values of each metric, by its labels.
@@ -255,10 +245,6 @@ class Counts:
         """Return the turn that runs; None: none does, or that of another `Sidestep`."""
         turn = _turn.get()
         return turn if turn is not None and turn.counts is self else None
-
-    def _outlive_fork(self) -> None:
-        """Take a lock that nobody holds, because only the forking thread lives on in a child."""
-        self._lock = threading.RLock()
 
 
 def counts_of(middleware: Observable, clock: Clock, *, most_routes: int) -> Counts:
