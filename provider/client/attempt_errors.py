@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from ..classify.classify import request_id_of
 from ..error import ProviderError
+from ..failure import FailureKind, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ..catalog.provider import Timeouts
     from ..failure import Failure
     from ..route import Route
     from ..secret import Secret
@@ -44,3 +46,9 @@ class AttemptErrors:
     def printable_error(self, error: BaseException | None) -> BaseException | None:
         """Return *error* if it holds no key, so that it can be chained; else None."""
         return self._secret.printable_error(error)
+
+
+def name_connect_limit(failure: Failure, timeouts: Timeouts) -> None:
+    """Say in *failure* how long a connection was waited for, if that is why it failed."""
+    if failure.kind is FailureKind.TIMEOUT and failure.stage is Stage.CONNECT:
+        failure.message = f"no connection within {timeouts.connect:g} s (`connect`)"

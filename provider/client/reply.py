@@ -13,7 +13,7 @@ from ..classify.exception import classify_exception
 from ..failure import Failure, FailureKind, Stage
 from ..handover.tool_name import rename_deltas, rename_parts
 from ..native_cancel import run_in_child_task
-from .attempt_errors import AttemptErrors
+from .attempt_errors import AttemptErrors, name_connect_limit
 from .credential import missing_key
 from .error_response import is_event_stream, read_failure
 from .http_request import build_request
@@ -213,9 +213,8 @@ class Reply:
                 if (explained := self._http.explained(error)) is not error:
                     raise explained from error
                 raise
-            raise self._errors.error(
-                self._connect_failure(failure)
-            ) from self._errors.printable_error(error)
+            name_connect_limit(failure, self._provider.timeouts)
+            raise self._errors.error(failure) from self._errors.printable_error(error)
         self._errors.headers = response.headers
         self._body = Body(response)
         is_stream = await is_event_stream(response, self._body, self._provider.wire)
@@ -239,12 +238,6 @@ class Reply:
             place, self._place = self._place, None
             if place is not None:
                 place.release()
-
-    def _connect_failure(self, failure: Failure) -> Failure:
-        if failure.kind is FailureKind.TIMEOUT and failure.stage is Stage.CONNECT:
-            seconds = self._provider.timeouts.connect
-            failure.message = f"no connection within {seconds:g} s (`connect`)"
-        return failure
 
     def _timeout(self) -> Failure:
         timeouts = self._provider.timeouts

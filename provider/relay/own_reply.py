@@ -8,11 +8,11 @@ import anyio
 
 from ..classify.classify import BODY_LIMIT
 from ..classify.exception import classify_exception
-from ..client.attempt_errors import AttemptErrors
+from ..client.attempt_errors import AttemptErrors, name_connect_limit
 from ..client.error_response import failure_of_response, read_body
 from ..client.response_body import Body
 from ..conversation import Usage
-from ..failure import Failure, FailureKind, Stage
+from ..failure import Failure, FailureKind
 from ..watch.body import AsyncBody
 from ..watch.model_call import ModelCall
 from ..watch.watched_answer import BodyForm, WatchedAnswer
@@ -128,9 +128,7 @@ class OwnReply:
     def _explained(self, error: Exception) -> Failure | None:
         """Return what *error*, of sending, means; None: no provider and no network caused it."""
         failure = classify_exception(error)
-        if failure.kind is FailureKind.TIMEOUT and failure.stage is Stage.CONNECT:
-            seconds = self._request.provider.timeouts.connect
-            failure.message = f"no connection within {seconds:g} s (`connect`)"
+        name_connect_limit(failure, self._request.provider.timeouts)
         return None if failure.kind is FailureKind.UNKNOWN else failure
 
     async def _open(self, response: httpx.Response, seconds_left: float) -> None:
