@@ -51,6 +51,7 @@ class OwnReply:
         self._request = request
         self._errors = AttemptErrors(None, request.secret)
         self._body: Body | None = None
+        self._watched: AsyncBody | None = None
         self._blocks: AsyncIterator[bytes]
         self._answer: WatchedAnswer | None = None
         self._call = ModelCall(
@@ -78,6 +79,11 @@ class OwnReply:
     def has_output(self) -> bool:
         """True once any output has arrived."""
         return self._answer is not None and self._answer.has_output
+
+    @property
+    def has_failed(self) -> bool:
+        """True once something in the answer was a failure, also while it is still being closed."""
+        return self._watched is not None and self._watched.has_failed
 
     @property
     def usage(self) -> Usage:
@@ -146,8 +152,8 @@ class OwnReply:
             response.headers.get("content-type", ""),
         )
         answer = self._answer = WatchedAnswer(self._call, form)
-        watched = AsyncBody(answer, lambda: None, _Blocks(body), seconds_left)
-        self._blocks = watched.__aiter__()
+        self._watched = AsyncBody(answer, lambda: None, _Blocks(body), seconds_left)
+        self._blocks = self._watched.__aiter__()
 
     async def _refuse(self, response: httpx.Response, body: Body) -> None:
         """Raise the failure that *response* reports."""

@@ -47,6 +47,17 @@ class Socket:
             except BlockingIOError:
                 await anyio.wait_writable(self._sock)
 
+    def send_now(self, data: bytes | bytearray) -> int:
+        """Return how many bytes of *data* were written, without a wait."""
+        try:
+            return self._sock.send(data)
+        except BlockingIOError:
+            return 0
+
+    async def wait_writable(self) -> None:
+        """Wait until something can be written."""
+        await anyio.wait_writable(self._sock)
+
     async def drain(self, *, seconds: float = 1.0) -> None:
         """Close our side and read on, because unread bytes would make the close a reset."""
         self._sock.shutdown(socket.SHUT_WR)

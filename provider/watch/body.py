@@ -56,6 +56,11 @@ class _Body:
         self._note = note
         self._raised: ProviderError | None = None
 
+    @property
+    def has_failed(self) -> bool:
+        """True once the answer has failed, also while its connection is still being closed."""
+        return self._raised is not None
+
     def _ended(self) -> ProviderError | None:
         """Return the error of an answer whose body came to its end; None: it is whole."""
         try:

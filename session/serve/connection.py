@@ -154,7 +154,7 @@ class ServeConnection(HttpConnection):
             hold=shared.hold,
         )
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(outlet.keep_alive)
+            outlet.start(tasks)
             await step.run()
             outlet.rest()
         return None

@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Self
 
 import anyio
+import anyio.lowlevel
 import h11
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from ...provider.server.connection import HttpConnection
 
 Lines = Iterable[tuple[str, str]]
@@ -48,12 +51,24 @@ class Outlet:
         self._first = first
         self._every = every
         self._is_over = anyio.Event()
-        self._turn = anyio.Lock()
+        self._tasks: TaskGroup | None = None
+        self._unsent = bytearray()
+        self._turn = anyio.Lock(fast_acquire=True)  # to write to the socket
 
     @classmethod
     def plain(cls, connection: HttpConnection) -> Self:
         """Return the outlet of a response that nothing is sent of before its end."""
         return cls(connection, None, first=math.inf, every=math.inf)
+
+    @property
+    def is_behind(self) -> bool:
+        """True while the client has not taken all that was sent."""
+        return bool(self._unsent)
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Keep a stream alive in *tasks*, which are cancelled if the client leaves."""
+        self._tasks = tasks
+        tasks.start_soon(self.keep_alive)
 
     async def keep_alive(self) -> None:
         """Send the status line of a stream, and then pings, until something else is sent."""
@@ -62,13 +77,10 @@ class Outlet:
         headers, ping = self._stream
         seconds = self._first
         while not await self._ends_within(seconds):
-            async with self._turn:
-                if self._is_over.is_set():
-                    return
-                try:
-                    await self._begin(200, headers, ping)
-                except ClientLeft:
-                    return  # the connection sees it
+            try:
+                await self._write(self._piece(headers, ping))
+            except ClientLeft:
+                return  # the connection sees it
             seconds = self._every
 
     async def _ends_within(self, seconds: float) -> bool:
@@ -78,17 +90,31 @@ class Outlet:
 
     def rest(self) -> None:
         """Send no more pings."""
-        self._is_over.set()
+        if not self._is_over.is_set():
+            self._is_over.set()
 
     async def send(self, headers: Lines, data: bytes) -> None:
         """Send a piece of a stream, after its status line if that has not gone out yet."""
-        if self._is_over.is_set():
-            if data:
-                await self._send(data)
-            return
         self.rest()
-        async with self._turn:
-            await self._begin(200, headers, data)
+        await self._write(self._piece(headers, data))
+
+    def send_now(self, headers: Lines, data: bytes) -> None:
+        """Send a piece of a stream without a wait; what the client does not take yet follows."""
+        assert self._tasks is not None  # noqa: S101 - it has been started
+        self.rest()
+        self._unsent += self._piece(headers, data)
+        try:
+            if not self._push():
+                self._tasks.start_soon(self._send_rest)
+        except ClientLeft:
+            self._tasks.cancel_scope.cancel()
+
+    async def _send_rest(self) -> None:
+        assert self._tasks is not None  # noqa: S101 - this is one of them
+        try:
+            await self._write(b"")
+        except ClientLeft:
+            self._tasks.cancel_scope.cancel()
 
     async def end(self) -> None:
         """End a stream that has begun."""
@@ -97,33 +123,38 @@ class Outlet:
     async def whole(self, status: int, headers: Lines, body: bytes) -> None:
         """Send a whole response, or only its body if the status line has gone out."""
         self.rest()
-        async with self._turn:
-            if self.has_begun:
-                await self._send(body)
-                await self.end()
-                return
-            self.has_begun = True
-            connection = self._connection
-            head = connection.begin(status, headers, length=len(body))
-            data = b"" if connection.is_head else connection.http.send(h11.Data(data=body)) or b""
-            end = connection.http.send(h11.EndOfMessage()) or b""
-            await self._write(head + data + end)
-
-    async def _begin(self, status: int, headers: Lines, data: bytes) -> None:
+        connection = self._connection
         if self.has_begun:
-            await self._send(data)
+            await self._write(self._piece(headers, body))
+            await self.end()
             return
         self.has_begun = True
-        connection = self._connection
-        head = connection.begin(status, headers, length=None)
-        await self._write(head + (connection.http.send(h11.Data(data=data)) or b""))
+        head = connection.begin(status, headers, length=len(body))
+        data = b"" if connection.is_head else connection.http.send(h11.Data(data=body)) or b""
+        end = connection.http.send(h11.EndOfMessage()) or b""
+        await self._write(head + data + end)
 
-    async def _send(self, data: bytes) -> None:
-        await self._write(self._connection.http.send(h11.Data(data=data)) or b"")
+    def _piece(self, headers: Lines, data: bytes) -> bytes:
+        """Return a piece of a stream as HTTP has it, with the head if none was sent."""
+        head = b""
+        if not self.has_begun:
+            self.has_begun = True
+            head = self._connection.begin(200, headers, length=None)
+        return head + (self._connection.http.send(h11.Data(data=data)) or b"")
 
     async def _write(self, data: bytes) -> None:
+        """Send *data*, after all that has not been sent yet."""
+        self._unsent += data
+        async with self._turn:
+            await anyio.lowlevel.checkpoint()
+            while self._unsent and not self._push():
+                await self._connection.sock.wait_writable()
+
+    def _push(self) -> bool:
+        """Write what the client takes at once; return True if nothing is left."""
         try:
-            await self._connection.sock.send(data)
+            del self._unsent[: self._connection.sock.send_now(self._unsent)]
         except OSError as error:
             self._connection.is_closing = True
             raise ClientLeft from error
+        return not self._unsent

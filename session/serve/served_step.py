@@ -18,6 +18,7 @@ from ...provider.wire.registry import reader_of, writer_of
 from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
 from .asked import JSON
+from .delivery import Delivery
 from .history import depends_on_history, history_of
 from .memory import AnswerMemory
 from .metering import metered
@@ -26,9 +27,10 @@ from .refused import Unserved, failure_to_send
 from .shown_answer import ShownAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from ...provider.client.client import Client
+    from ...provider.client.reply import Reply
     from ...provider.conversation import Conversation
     from ...provider.failure import Failure
     from ...provider.handover.target import Target
@@ -212,7 +214,7 @@ class ServedStep:
 
     async def _send_own(self, step: Step, attempt: Attempt, own: OwnRequest) -> None:
         """Send the client's own bytes, and hold back or pass on the raw answer."""
-        body, variable = bytearray(), attempt.api_key_env
+        variable = attempt.api_key_env
         if own.secret.key is not None and variable in own.provider.key_variables:
             secret = self._client.secret(own.provider, api_key_env=variable)
             own = replace(own, secret=secret)
@@ -220,16 +222,15 @@ class ServedStep:
         with metered(step, attempt, reply, own.provider.wire):
             async with reply:
                 headers = self._named(reply.headers, attempt.route)
-                while (block := await reply.read()) is not None:
-                    body += block
-                    if self._is_live and reply.has_output:
-                        await self._pass_on(attempt, headers, bytes(body))
-                        body.clear()
+                delivery = self._delivery(
+                    attempt, headers, lambda: reply.has_output and not reply.has_failed
+                )
+                await delivery.fill(_copy(reply, delivery))
         self._refused = None
         if self._is_live:
-            await self._pass_on(attempt, headers, bytes(body))
+            await delivery.send()
         else:
-            self._held = Held(headers, bytes(body))
+            self._held = Held(headers, delivery.take())
 
     async def _send_crossed(self, step: Step, attempt: Attempt) -> None:
         """Send the conversation, and write the answer in the client's wire."""
@@ -238,29 +239,38 @@ class ServedStep:
         writer, headers = self._new_writer(), self._named(self._asked.stream_headers, attempt.route)
         reply, wire = requests.send(rendering, attempt.api_key_env), rendering.provider.wire
         shown = ShownAnswer(self._target(), requests.conversation)
+        delivery = self._delivery(attempt, headers, lambda: True)
         with metered(step, attempt, reply, wire):
             async with reply:
-                begun = writer.start() if self._is_live else b""
-                async for delta in reply:
-                    if self._is_live and (visible := shown.delta(delta)) is not None:
-                        await self._pass_on(attempt, headers, begun + writer.feed([visible]))
-                        begun = b""
+                begun = await delivery.fill(self._show(reply, writer, shown, delivery))
         parts = shown.parts(reply.parts)
         answer = Answer(parts=parts, wire=wire, stop=reply.stop, usage=reply.usage)
         self._memory.keep(attempt.route, requests.conversation, reply.parts, parts)
         if self._is_live:
-            await self._pass_on(attempt, headers, begun + writer.end(answer))
+            delivery.add(begun + writer.end(answer))
+            await delivery.send()
         elif self._asked.is_stream:
             self._held = Held(headers, writer.start() + writer.end(answer))
         else:
             self._held = Held(self._named(JSON, attempt.route), writer.whole(answer))
 
-    async def _pass_on(
-        self, attempt: Attempt, headers: tuple[tuple[str, str], ...], data: bytes
-    ) -> None:
-        """Send *data* of an answer that is not whole yet."""
-        attempt.emitted(can_retract=False)
-        await self._outlet.send(headers, data)
+    async def _show(
+        self, reply: Reply, writer: Writer, shown: ShownAnswer, delivery: Delivery
+    ) -> bytes:
+        """Add what the client is shown of *reply*; return the start if nothing is shown."""
+        begun = writer.start() if self._is_live else b""
+        async for delta in reply:
+            if self._is_live and (visible := shown.delta(delta)) is not None:
+                delivery.add(begun + writer.feed([visible]))
+                begun = b""
+                if delivery.is_full:
+                    await delivery.send()
+        return begun
+
+    def _delivery(
+        self, attempt: Attempt, headers: tuple[tuple[str, str], ...], may_send: Callable[[], bool]
+    ) -> Delivery:
+        return Delivery(self._outlet, attempt, headers, may_send if self._is_live else None)
 
     def _target(self) -> Target | None:
         """Return what the requested route accepts as own bytes; None: it never gets any."""
@@ -317,3 +327,10 @@ class ServedStep:
             return
         refusal = writer_of(self._wire).refusal(failure, is_streamed=self._asked.is_stream)
         await self._outlet.whole(refusal.status, tuple(refusal.headers.items()), refusal.body)
+
+
+async def _copy(reply: OwnReply, delivery: Delivery) -> None:
+    while (block := await reply.read()) is not None:
+        delivery.add(block)
+        if delivery.is_full:
+            await delivery.send()
