@@ -145,6 +145,8 @@ class Outlet:
     async def _write(self, data: bytes) -> None:
         """Send *data*, after all that has not been sent yet."""
         self._unsent += data
+        if not self._unsent:
+            return
         async with self._turn:
             await anyio.lowlevel.checkpoint()
             while self._unsent and not self._push():
