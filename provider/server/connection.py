@@ -51,6 +51,7 @@ class HttpConnection:
         http: The state of HTTP on this connection.
         is_closing: True: no further request is read.
         is_head: The request asks for a head without a body.
+        is_unread: The body of the request was not read, so that no other request can follow it.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class HttpConnection:
         self.http = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
         self.is_closing = False
         self.is_head = False
+        self.is_unread = False
         self._max_body = max_body
         self._request_seconds = request_seconds
         self._reading: anyio.CancelScope | None = None
@@ -103,8 +105,9 @@ class HttpConnection:
         if request is None:
             return False
         self.is_head = request.method == "HEAD"
+        self.is_unread = request.body is None
         has_left = await self.answer(request)
-        if request.body is None and not has_left:
+        if self.is_unread and not has_left:
             await self.sock.drain()
         return self.http.our_state is h11.DONE and self.http.their_state is h11.DONE
 
@@ -169,7 +172,8 @@ class HttpConnection:
         framing = (
             ("transfer-encoding", "chunked") if length is None else ("content-length", str(length))
         )
-        return self.http.send(h11.Response(status_code=status, headers=[*headers, framing])) or b""
+        lines = [*headers, framing, *([("connection", "close")] if self.is_unread else [])]
+        return self.http.send(h11.Response(status_code=status, headers=lines)) or b""
 
     async def send_event(self, event: h11.Event) -> None:
         """Send one part of a response."""

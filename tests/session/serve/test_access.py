@@ -299,6 +299,31 @@ async def test_the_body_of_a_request_that_is_refused_is_not_read() -> None:
         assert came.startswith(b"HTTP/1.1 403 ")
 
 
+@pytest.mark.parametrize(
+    ("headers", "length", "status", "says_close"),
+    [
+        pytest.param({}, 20, 200, False, id="answered"),
+        pytest.param({}, 2_000, 413, True, id="too large"),
+        pytest.param({"host": "evil"}, 20, 403, True, id="refused"),
+    ],
+)
+async def test_a_client_is_told_if_no_other_request_can_follow(
+    headers: dict[str, str],
+    length: int,
+    status: int,
+    says_close: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A client that is not told sends its next request to a connection that is being closed."""
+    monkeypatch.setattr("sidestep.session.serve.connection.MAX_BODY", 1000)
+    async with serving(HELLO) as served:
+        request = served.request(CLAUDE, headers=headers, padding="x" * length)
+        answer = await served.http.send(request)
+
+        assert answer.status_code == status
+        assert (answer.headers.get("connection") == "close") is says_close
+
+
 async def test_a_bomb_is_not_decompressed() -> None:
     import gzip
 
