@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Self
 
-import httpx
-
 from ..catalog.catalog import catalog, providers_from_env
 from ..catalog.provider import Provider
 from ..conversation import Conversation
@@ -166,6 +164,7 @@ class Client:
         """
         return secret_of(provider, self._environ, api_key_env)
 
-    def http(self) -> httpx.AsyncClient:
-        """Return the HTTP client that sends in the running event loop."""
-        return self._http.client()
+    @property
+    def shared_http(self) -> SharedHttp:
+        """What sends every request, in any event loop."""
+        return self._http

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
@@ -13,6 +14,8 @@ from .connections import most_connections
 from .environment_client import environment_client
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     import httpx2
 
     HttpClient = httpx.AsyncClient | httpx2.AsyncClient
@@ -49,6 +52,16 @@ class SharedHttp:
         if self._places is not None:
             await self._places.acquire()
         return self._places
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Wait as `take_place` does, and yield the client for one request, until it is over."""
+        place = await self.take_place()
+        try:
+            yield self.client()
+        finally:
+            if place is not None:
+                place.release()
 
     def client(self) -> httpx.AsyncClient:
         """Return the client to send with.

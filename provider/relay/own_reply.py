@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from ..client.shared_http import SharedHttp
     from .own_request import OwnRequest
 
 _DRAINING = 0.5
@@ -43,13 +44,14 @@ class OwnReply:
             the response is no error.
     """
 
-    def __init__(self, http: httpx.AsyncClient, request: OwnRequest) -> None:
+    def __init__(self, http: SharedHttp, request: OwnRequest) -> None:
         self.status = 0
         self.headers: Lines = ()
         self.refused: bytes | None = None
         self._http = http
         self._request = request
         self._errors = AttemptErrors(None, request.secret)
+        self._place: anyio.Semaphore | None = None
         self._body: Body | None = None
         self._watched: AsyncBody | None = None
         self._blocks: AsyncIterator[bytes]
@@ -63,17 +65,22 @@ class OwnReply:
         )
 
     async def __aenter__(self) -> Self:
-        response, seconds_left = await self._send()
+        self._place = await self._http.take_place()
         try:
-            await self._open(response, seconds_left)
+            await self._open(*await self._send())
         except BaseException:
             await self.__aexit__()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._body is not None and not self._body.is_released:
-            await self._body.abandon()
+        try:
+            if self._body is not None and not self._body.is_released:
+                await self._body.abandon()
+        finally:
+            place, self._place = self._place, None
+            if place is not None:
+                place.release()
 
     @property
     def has_output(self) -> bool:
@@ -120,7 +127,7 @@ class OwnReply:
         begun_at = anyio.current_time()
         with anyio.move_on_after(longest):
             try:
-                response = await send(self._http, self._request)
+                response = await send(self._http.client(), self._request)
             except Exception as error:
                 failure = self._explained(error)
                 if failure is None:

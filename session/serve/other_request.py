@@ -65,16 +65,17 @@ async def pass_on(
         content=request.body or b"",
         secret=_secret(shared, provider, caller),
     )
-    try:
-        response = await _response(shared, own)
-    except ProviderError as error:
-        return error.failure
-    body = Body(response)
-    try:
-        await _copy(connection, response, body, own, is_head=request.method == "HEAD")
-    finally:
-        if not body.is_released:
-            await body.abandon()
+    async with shared.client.shared_http.place() as http:
+        try:
+            response = await _response(http, own)
+        except ProviderError as error:
+            return error.failure
+        body = Body(response)
+        try:
+            await _copy(connection, response, body, own, is_head=request.method == "HEAD")
+        finally:
+            if not body.is_released:
+                await body.abandon()
     return None
 
 
@@ -107,30 +108,38 @@ async def _own_count(
 ) -> tuple[int, tuple[tuple[str, str], ...], bytes] | None:
     """Return the provider's response; None: it has none, or is not able to count now."""
     with anyio.move_on_after(_COUNT_SECONDS):
-        try:
-            response = await _response(shared, own)
-        except ProviderError:
-            return None
-        body, content = Body(response), bytearray()
-        try:
-            with _reading(own):
-                async for block in body.blocks:
-                    content += block
-                    if len(content) > _MOST:
-                        return None
-            await body.release()
-        except ConnectionAbortedError:
-            return None
-        finally:
-            if not body.is_released:
-                await body.abandon()
-        status = response.status_code
-        if status == 404 or status == 429 or status >= 500:
-            return None
-        headers = answered_headers(response.headers.multi_items(), own.secret)
-        text = own.secret.redact(content.decode("utf-8", "replace")).encode()
-        return status, headers, text if own.secret.key else bytes(content)
+        async with shared.client.shared_http.place() as http:
+            return await _counted(http, own)
     return None
+
+
+async def _counted(
+    http: httpx.AsyncClient, own: OwnRequest
+) -> tuple[int, tuple[tuple[str, str], ...], bytes] | None:
+    """Return the response of a provider that has answered the count, as `_own_count` does."""
+    try:
+        response = await _response(http, own)
+    except ProviderError:
+        return None
+    body, content = Body(response), bytearray()
+    try:
+        with _reading(own):
+            async for block in body.blocks:
+                content += block
+                if len(content) > _MOST:
+                    return None
+        await body.release()
+    except ConnectionAbortedError:
+        return None
+    finally:
+        if not body.is_released:
+            await body.abandon()
+    status = response.status_code
+    if status == 404 or status == 429 or status >= 500:
+        return None
+    headers = answered_headers(response.headers.multi_items(), own.secret)
+    text = own.secret.redact(content.decode("utf-8", "replace")).encode()
+    return status, headers, text if own.secret.key else bytes(content)
 
 
 def _count(asked: Asked, tokens: int) -> dict[str, object]:
@@ -140,7 +149,7 @@ def _count(asked: Asked, tokens: int) -> dict[str, object]:
     return {"input_tokens": tokens} | ({"object": "response.input_tokens"} if is_openai else {})
 
 
-async def _response(shared: Shared, own: OwnRequest) -> httpx.Response:
+async def _response(http: httpx.AsyncClient, own: OwnRequest) -> httpx.Response:
     """Return the response to *own*, whatever its status.
 
     Raises:
@@ -148,7 +157,7 @@ async def _response(shared: Shared, own: OwnRequest) -> httpx.Response:
     """
     with anyio.move_on_after(_SILENCE):
         try:
-            return await send(shared.client.http(), own)
+            return await send(http, own)
         except Exception as error:
             failure = classify_exception(error)
             if failure.kind is FailureKind.UNKNOWN:

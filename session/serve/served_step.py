@@ -218,7 +218,7 @@ class ServedStep:
         if own.secret.key is not None and variable in own.provider.key_variables:
             secret = self._client.secret(own.provider, api_key_env=variable)
             own = replace(own, secret=secret)
-        self._refused = reply = OwnReply(self._client.http(), own)
+        self._refused = reply = OwnReply(self._client.shared_http, own)
         with metered(step, attempt, reply, own.provider.wire):
             async with reply:
                 headers = self._named(reply.headers, attempt.route)

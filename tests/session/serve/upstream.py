@@ -16,13 +16,26 @@ from sidestep.provider.server.tcp_socket import Socket, accept, bind
 
 @dataclass
 class Upstream:
-    """What was received, and what is answered."""
+    """What was received, and what is answered.
+
+    Attributes:
+        held: No answer begins before it is set; None: each begins at once.
+        changed: Set when a request has come.
+    """
 
     url: str
     body: bytes
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     requests: list[HttpRequest] = field(default_factory=list)
+    held: anyio.Event | None = None
+    changed: anyio.Event = field(default_factory=anyio.Event)
+
+    async def until_received(self, count: int) -> None:
+        """Wait until *count* requests have come."""
+        with anyio.fail_after(60):
+            while len(self.requests) < count:
+                await self.changed.wait()
 
 
 class _Connection(HttpConnection):
@@ -33,6 +46,10 @@ class _Connection(HttpConnection):
     async def answer(self, request: HttpRequest) -> bool:
         upstream = self._upstream
         upstream.requests.append(request)
+        upstream.changed.set()
+        upstream.changed = anyio.Event()
+        if upstream.held is not None:
+            await upstream.held.wait()
         head = self.begin(upstream.status, upstream.headers, length=len(upstream.body))
         body = b"" if self.is_head else upstream.body
         data = self.http.send(h11.Data(data=body)) or b""
