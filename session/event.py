@@ -43,7 +43,8 @@ class AttemptStarted:
     """A request is about to be sent.
 
     Args:
-        api_key_env: The variable of its key; None: the provider has one key or none.
+        api_key_env: The variable of its key; None: the provider has one key or none. ``the client's
+            own key`` stands for a key that a client of `Serve` has sent.
     """
 
     step: int

@@ -16,9 +16,20 @@ variable of a key, which is None if the provider has one key or none."""
 
 Place = Route | tuple[Route, str]
 """A route, or with several keys the route and the variable of a key."""
+CLIENTS_KEY = "the client's own key"
+"""Stands for the variable of a key that a client of the local address has sent."""
 _MOST_ROUTES = 16_384
 """How many routes are cached: as many as the health map remembers."""
 _PLACES = {Scope.KEY: 0, Scope.KEY_ON_ROUTE: 1, Scope.ROUTE: -1}
+
+
+class ClientKey(str):
+    """A hash that is the same for each request with one client's key, and holds no key.
+
+    It stands in an `Entry` where the variable of a key of ours would stand.
+    """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +57,29 @@ class KeyedRoute:
         on_route = (route, api_key_env)
         return cls(route, api_key_env, (key, on_route, route), on_route)
 
+    @classmethod
+    def of_client(cls, route: Route, key: ClientKey) -> Self:
+        """Return *route* with the *key* of a client.
+
+        Health is kept for each such key; the attempts of all clients are counted together.
+        """
+        on_route = (route, key)
+        entries = ((route.provider, key), on_route, route)
+        return cls(route, CLIENTS_KEY, entries, (route, CLIENTS_KEY))
+
+    @property
+    def is_clients(self) -> bool:
+        """True if the key is a client's own."""
+        return self.api_key_env == CLIENTS_KEY
+
     def entry_of(self, scope: Scope) -> Entry:
         """Return what a failure of *scope* degrades."""
         return self.entries[_PLACES[scope]]
+
+
+def keyed(route: Route, own: KeyedRoute | None) -> Route | KeyedRoute:
+    """Return *own* if it is about *route*, else *route*, which stands for any key of ours."""
+    return route if own is None or own.route != route else own
 
 
 class KeyRing:

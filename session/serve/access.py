@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from ...provider.failure import Failure, FailureKind
 from ...provider.relay.own_request import credentials_in
 from ...provider.server.connection import HttpRequest
+from ..plan.keyed_route import ClientKey
 from .pages import needs_no_token
 
 _HOSTS = ("127.0.0.1", "localhost", "[::1]")
+_SALT = 16
+"""Bytes; nobody can find out a key from its hash, because no other process has them."""
 _BROWSER = frozenset({"cross-site", "same-site"})
 """What a browser says of a request that another site made it send."""
 
@@ -29,12 +32,17 @@ class Caller:
     Args:
         may_use_our_keys: Our keys may be sent for it.
         hidden: The credentials of the request that are never sent on, because they are our token.
-        has_key: It has a key of its own for the provider that it asks for.
+        key: A hash of its own keys for the provider that it asks for; None: it has none.
     """
 
     may_use_our_keys: bool
     hidden: tuple[str, ...] = ()
-    has_key: bool = False
+    key: ClientKey | None = None
+
+    @property
+    def has_key(self) -> bool:
+        """True if it has a key of its own for the provider that it asks for."""
+        return self.key is not None
 
 
 class Access:
@@ -57,6 +65,7 @@ class Access:
         self._may_use_our_keys = may_use_our_keys
         self._is_token_needed = is_token_needed
         self._hosts: frozenset[str] = frozenset()
+        self._salt = secrets.token_bytes(_SALT)
 
     def listen_at(self, port: int) -> None:
         """Take requests whose ``host`` is this machine at *port*."""
@@ -91,7 +100,13 @@ class Access:
         tokens = self._tokens_in(request)
         keys = [key for key in _credentials(request) if key and not _holds(key, tokens)]
         may = bool(tokens) if self._token is not None else self._may_use_our_keys
-        return Caller(may, tuple(tokens), bool(keys))
+        return Caller(may, tuple(tokens), self._hashed(keys) if keys else None)
+
+    def _hashed(self, keys: Iterable[str]) -> ClientKey:
+        """Return what tells one client's *keys* from another's, in this process only."""
+        text = "\n".join(sorted(set(keys)))
+        hashed = hmac.digest(self._salt, text.encode("utf-8", "replace"), "sha256")
+        return ClientKey(hashed.hex())
 
     def _lacks_token(self, head: HttpRequest) -> bool:
         return self._token is not None and self._is_token_needed() and not self._tokens_in(head)

@@ -10,6 +10,7 @@ from ...provider.failure import Failure, FailureKind
 from ...provider.log import logger
 from ...provider.secret import redact_shapes
 from ..error import ContextOverflow, StepFailed
+from ..plan.keyed_route import keyed
 
 if TYPE_CHECKING:
     from ...provider.route import Route
@@ -98,5 +99,6 @@ def _due_back(step: Step | None, requested: Route, middleware: Sidestep) -> floa
     routes = {requested, *(attempt.route for attempt in attempts)}
     if step is not None:
         routes |= set(step.skipped)
-    waits = [middleware.degraded.seconds_left(route) for route in routes]
+    own = None if step is None else step.own_key
+    waits = [middleware.degraded.seconds_left(keyed(route, own)) for route in routes]
     return min((seconds for seconds in waits if seconds > 0), default=None)

@@ -15,9 +15,11 @@ from ...provider.secret import Secret
 from ...provider.wire.answer import Answer
 from ...provider.wire.read_request import ReadRequest, RequestError
 from ...provider.wire.registry import reader_of, writer_of
+from ..plan.keyed_route import KeyedRoute
 from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
 from .asked import JSON
+from .clients_key import blaming_client, clients_key
 from .delivery import Delivery
 from .history import depends_on_history, history_of
 from .memory import AnswerMemory
@@ -115,6 +117,8 @@ class ServedStep:
                 repair=self._repair,
                 history=self._history(),
             )
+            if (key := clients_key(self._own, self._caller)) is not None:
+                step.use_own_key(KeyedRoute.of_client(self._asked.requested, key))
             async for attempt in step:
                 async with attempt:
                     await self._attempt(step, attempt)
@@ -219,7 +223,7 @@ class ServedStep:
             secret = self._client.secret(own.provider, api_key_env=variable)
             own = replace(own, secret=secret)
         self._refused = reply = OwnReply(self._client.shared_http, own)
-        with metered(step, attempt, reply, own.provider.wire):
+        with blaming_client(attempt), metered(step, attempt, reply, own.provider.wire):
             async with reply:
                 headers = self._named(reply.headers, attempt.route)
                 delivery = self._delivery(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from ...provider.failure import Failure, FailureKind
@@ -61,6 +62,7 @@ class BaseStep:
         caches: The prompt caches of the conversation.
         history: What happened in the conversation before; None: the agent does not say.
         options: Where the step may go.
+        own_key: As in `use_own_key`; None: the step has only keys of ours.
     """
 
     __slots__ = (
@@ -82,6 +84,7 @@ class BaseStep:
         "limits",
         "number",
         "options",
+        "own_key",
         "pin",
         "reporter",
         "requested",
@@ -139,6 +142,7 @@ class BaseStep:
             self.caches = UnknownCaches(None if history is None else history.route, needs)
         self.has_begun = False
         self.is_one_call = self.is_over = False
+        self.own_key: KeyedRoute | None = None
 
     def __repr__(self) -> str:
         state = "ended" if self.is_over else "running"
@@ -155,8 +159,9 @@ class BaseStep:
         """The way from route to route; made when it is asked for, because most steps take none."""
         if self._walk is None:
             self._walk = RouteWalk(
-                self.options, self.degraded, self.active.keys, self.reporter, self.hooks
-            )
+                self.options, self.degraded, self.active.keys, self.reporter, self.hooks,
+                self.own_key,
+            )  # fmt: skip
         return self._walk
 
     def __del__(self) -> None:
@@ -166,6 +171,11 @@ class BaseStep:
             return
         if not is_over:
             leave(self)
+
+    def use_own_key(self, key: KeyedRoute) -> None:
+        """Ask the route of *key* with this key alone, before the first attempt."""
+        self.own_key = key
+        self.options = replace(self.options, usual_start=None)
 
     async def next_attempt(self, kind: type[A], _loop: object = None) -> A:
         """Return the next attempt, of *kind*.

@@ -41,6 +41,7 @@ class Cooling:
         change: `DegradedRoutes.changes` after the last failure.
         kind: The kind of the last failure; None: it is not known.
         resets_at: When the provider's limit resets, if that is later than any cooldown may end.
+        is_of_key: The one key of ours failed on this route, so that a client's own key may not.
     """
 
     healthy_at: float
@@ -49,6 +50,7 @@ class Cooling:
     probe: ReferenceType[Probe] | None = None
     kind: FailureKind | None = None
     resets_at: float = -math.inf
+    is_of_key: bool = False
 
     def is_probed(self) -> bool:
         return self.probe is not None and self.probe() is not None

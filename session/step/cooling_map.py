@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from ...provider.fork import after_fork
 from ...provider.route import Route
-from ..plan.keyed_route import Entry, KeyedRoute, KeyRing
+from ..plan.keyed_route import ClientKey, Entry, KeyedRoute, KeyRing
 from .cooldown import Cooling, Outage, PastCooldown, Probe, State, bounded_map
 from .swap_target import NOTHING
 from .wake_up import WakeUps
@@ -52,7 +52,7 @@ class CoolingMap:
         """Return the state of a route with this key, and the seconds of cooldown left."""
         with self._lock:
             now = self._timer()
-            states = [state for entry in key.entries if (state := self._state(entry))]
+            states = [state for entry in self._entries_of(key) if (state := self._state(entry))]
             left = self._healthy_at(key, now) - now
             if left > 0:
                 return "degraded", left
@@ -67,14 +67,26 @@ class CoolingMap:
         return [Route(each) for each in named if "/" in each]
 
     def cooldowns(self) -> dict[Entry, PastCooldown]:
-        """Return the cooldowns that run, and those that have ended without a probe since."""
+        """Return the cooldowns that run, and those that have ended without a probe since.
+
+        Those of clients' keys are left out, because no other process knows such a key.
+        """
         with self._lock:
             now = self._timer()
             return {
                 entry: PastCooldown(state.healthy_at - now, state.cooldowns, state.kind)
                 for entry, state in self._cooling.items()
-                if state.cooldowns
+                if state.cooldowns and _client_of(entry) is None
             }
+
+    def clients_keys(self) -> dict[str, list[ClientKey]]:
+        """Return the clients' keys that failed lately, by the provider or the route."""
+        found: dict[str, list[ClientKey]] = {}
+        with self._lock:
+            for entry in self._cooling:
+                if (key := _client_of(entry)) is not None:
+                    found.setdefault(entry[0], []).append(key)
+        return found
 
     def restore(self, entry: Entry, past: PastCooldown) -> None:
         """Degrade *entry* as it was in another process, unless it failed in this one as well."""
@@ -139,17 +151,23 @@ class CoolingMap:
 
     def _entries_at(self, route: Route | KeyedRoute) -> Iterable[Entry]:
         if isinstance(route, KeyedRoute):
-            return route.entries
+            return self._entries_of(route)
         return dict.fromkeys(entry for key in self.keys.of(route) for entry in key.entries)
+
+    def _entries_of(self, key: KeyedRoute) -> tuple[Entry, ...]:
+        """Return what keeps steps with *key* away; no key of ours keeps a client's away."""
+        if key.is_clients and (state := self._state(key.route)) and state.is_of_key:
+            return tuple(entry for entry in key.entries if entry != key.route)
+        return key.entries
 
     def _healthy_at(self, key: KeyedRoute, now: float) -> float:
         """Return when the last cooldown of *key* ends; *now* if it has none."""
-        states = (self._state(entry) for entry in key.entries)
+        states = (self._state(entry) for entry in self._entries_of(key))
         return max((state.healthy_at for state in states if state is not None), default=now)
 
     def _why_unavailable(self, key: KeyedRoute, without: Mapping[Entry, str]) -> str | None:
         now, why = self._timer(), None
-        for entry in key.entries:
+        for entry in self._entries_of(key):
             if without and entry in without:
                 return without[entry]
             if (state := self._state(entry)) is None:
@@ -174,7 +192,7 @@ class CoolingMap:
 
     def _outage_of(self, key: KeyedRoute) -> Outage | None:
         now = self._timer()
-        states = [state for entry in key.entries if (state := self._state(entry))]
+        states = [state for entry in self._entries_of(key) if (state := self._state(entry))]
         why = self._why_unavailable(key, NOTHING)
         if why is None:
             return None
@@ -187,3 +205,9 @@ class CoolingMap:
             api_key_env=key.api_key_env,
             resets_in=resets_in if resets_in > 0 else None,
         )
+
+
+def _client_of(entry: Entry) -> ClientKey | None:
+    """Return the client's key that *entry* is about; None: it is about none."""
+    key = None if isinstance(entry, str) else entry[1]
+    return key if isinstance(key, ClientKey) else None

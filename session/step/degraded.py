@@ -9,7 +9,7 @@ from weakref import ref
 
 from ...provider.failure import FailureKind
 from ...provider.route import Route
-from ..plan.keyed_route import Entry, KeyedRoute
+from ..plan.keyed_route import Entry, KeyedRoute, keyed
 from ..plan.sibling_map import reachable
 from ..skip_reason import Unfit
 from .cooldown import Cooling, Outage, Probe, grown
@@ -45,6 +45,7 @@ class DegradedRoutes(CoolingMap):
         growth: float = 1.0,
         max_cooldown: float = 3600.0,
         kind: FailureKind | None = None,
+        is_of_key: bool = False,
     ) -> float:
         """Degrade *route*, and return the seconds until its cooldown ends.
 
@@ -59,6 +60,7 @@ class DegradedRoutes(CoolingMap):
             growth: Factor by which each consecutive cooldown grows.
             max_cooldown: Cap on the cooldown, in seconds, whatever the others say.
             kind: The kind of the failure, for `outage_of`.
+            is_of_key: It is the key's on this route, so that a client's own key is not degraded.
 
         Raises:
             ValueError: *cooldown* is negative or not finite.
@@ -81,7 +83,7 @@ class DegradedRoutes(CoolingMap):
             seconds = min(max(grown(cooldown, growth, cooling.cooldowns), asked), max_cooldown)
             cooling.healthy_at = max(cooling.healthy_at, now + seconds)
             cooling.change = self.changes = self.changes + 1
-            cooling.kind = kind
+            cooling.kind, cooling.is_of_key = kind, is_of_key
             cooling.probe = None
             if cooling.healthy_at > now:
                 self._remember(route, cooling)
@@ -260,6 +262,7 @@ class DegradedRoutes(CoolingMap):
         unfit: Unfit | None = None,
         returns: bool = True,
         without: Mapping[Entry, str] = NOTHING,
+        own: KeyedRoute | None = None,
     ) -> SwapTarget:
         """Return the route that a step on *route* would swap to.
 
@@ -271,13 +274,14 @@ class DegradedRoutes(CoolingMap):
                 before any that was.
             returns: A route that was tried may be used again.
             without: As in `why_unavailable`.
+            own: A route, with the one key that the step has there; None: every key of ours.
         """
         return find_target(
             route,
             siblings,
             lambda sibling: (
                 (None if unfit is None else unfit(sibling))
-                or self.why_unavailable(sibling, without=without)
+                or self.why_unavailable(keyed(sibling, own), without=without)
             ),
             origin=origin,
             tried=tried,

@@ -226,7 +226,7 @@ def _keys_out(step: BaseStep, stop: Stop) -> Iterator[_Out]:
     for route in routes:
         last = by_route.get(route)
         is_of_key = last is None or last.failure is None or may_change_key(last.failure)
-        for key in step.active.keys.usable(route):
+        for key in step.walk.keys_of(route):
             mine = by_key.get(key)
             attempt = mine if is_of_key or _is_lasting(mine) else last
             out = _out(step, key, attempt, stop if key == own else None)

@@ -287,6 +287,7 @@ class Recovery:
             growth=config.cooldown_backoff,
             max_cooldown=config.max_cooldown_seconds,
             kind=failure.kind,
+            is_of_key=failure.effective_scope is Scope.KEY_ON_ROUTE,
         )
         step.end_probe(attempt, "degraded")
         if seconds > 0:

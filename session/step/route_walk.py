@@ -7,6 +7,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from ..plan.chain_entry import too_small
+from ..plan.keyed_route import keyed
 from ..plan.sibling_map import reachable
 from ..skip_reason import TEMPORARY_REASONS
 from .key_choice import due_key, first_key, next_key
@@ -53,6 +54,7 @@ class RouteWalk:
         "_is_kept",
         "_keys",
         "_options",
+        "_own",
         "_passed_over",
         "_reporter",
         "_serves",
@@ -74,9 +76,11 @@ class RouteWalk:
         keys: KeyRing,
         reporter: StepReporter,
         hooks: Hooks,
+        own: KeyedRoute | None = None,
     ) -> None:
         self._degraded = degraded
         self._keys = keys
+        self._own = own
         self._reporter = reporter
         self._serves = hooks.serves
         self._estimated: Mapping[Route, str] = {}
@@ -109,7 +113,9 @@ class RouteWalk:
         self._is_kept = kept is not None and self._start_kept(kept)
         if self._is_kept:
             return True
-        route, self._passed_over = choose_start(self._options, self._degraded, self._unfit)
+        route, self._passed_over = choose_start(
+            self._options, self._degraded, self._unfit, self._own
+        )
         if route is not None:
             self.route = route
             return True
@@ -155,6 +161,9 @@ class RouteWalk:
             history: If this route answered last, the key of that answer is taken if it is healthy.
         """
         self.left_keys = _NO_KEYS
+        if self._own is not None and self._own.route == self.route:
+            self.key = self._own
+            return
         keys = self._keys.known.get(self.route) or self._keys.of(self.route)
         self.key = keys[0]  # of most routes the only one
         if len(keys) > 1:
@@ -217,6 +226,7 @@ class RouteWalk:
             unfit=self._unfit,
             returns=not options.is_chain,
             without=without,
+            own=self._own,
         )
 
     def move(self, swap: Swap, history: MoveHistory | None) -> None:
@@ -236,7 +246,7 @@ class RouteWalk:
         None for either: there is none.
         """
         route, present = self.route, self.key.api_key_env
-        if present is None:
+        if present is None or self.key.is_clients:
             return None, None
         untried = next_key(self._keys, self._degraded, route, {present, *self.left_keys})
         tried = self.left_keys.keys() - {present}
@@ -244,9 +254,14 @@ class RouteWalk:
 
     def has_keys(self) -> bool:
         """True if several keys of the provider are set."""
-        return self.key.api_key_env is not None and (
-            len(list(islice(self._keys.usable(self.route), 2))) > 1
-        )
+        if self.key.api_key_env is None or self.key.is_clients:
+            return False
+        return len(list(islice(self._keys.usable(self.route), 2))) > 1
+
+    def keys_of(self, route: Route) -> Iterable[KeyedRoute]:
+        """Return *route* with each key that the step may use there."""
+        own = self._own
+        return (own,) if own is not None and own.route == route else self._keys.usable(route)
 
     def change_key(self, api_key_env: str, retries: int) -> int:
         """Use another key on this route; return the retries that the step made with it.
@@ -269,7 +284,9 @@ class RouteWalk:
 
     def _why_not(self, route: Route, without: Mapping[Entry, str] = NOTHING) -> str | None:
         """Return why the step cannot start on *route* now; None: it can."""
-        return self._unfit(route) or self._degraded.why_unavailable(route, without=without)
+        return self._unfit(route) or self._degraded.why_unavailable(
+            keyed(route, self._own), without=without
+        )
 
     def _unfit(self, route: Route) -> str | None:
         """Return why *route* cannot take this step; None: it can.
@@ -299,18 +316,22 @@ class RouteWalk:
 
 
 def choose_start(
-    options: RouteOptions, degraded: DegradedRoutes, unfit: Unfit
+    options: RouteOptions, degraded: DegradedRoutes, unfit: Unfit, own: KeyedRoute | None = None
 ) -> tuple[Route | None, PassedOver]:
     """Return where a step with *options* starts, and the routes before it that it passes over.
 
     None: no route can take the step.
+
+    Args:
+        own: As in `DegradedRoutes.candidate`.
     """
     requested = options.requested
-    if not options.unfit and not options.is_chain and degraded.is_available(requested):
+    is_open = not options.unfit and not options.is_chain
+    if is_open and degraded.is_available(keyed(requested, own)):
         return requested, ()  # nearly every step
     passed_over: list[tuple[Route, str]] = []
     for route in chain((requested,), reachable(requested, options.siblings)):
-        why = unfit(route) or degraded.why_unavailable(route)
+        why = unfit(route) or degraded.why_unavailable(keyed(route, own))
         if why is None:
             return route, tuple(passed_over)
         passed_over.append((route, why))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ...provider.route import Route
 from ..plan.active_plan import ActivePlan
-from ..plan.keyed_route import KeyedRoute, Place
+from ..plan.keyed_route import CLIENTS_KEY, ClientKey, KeyedRoute, Place
 from .cooldown import State
 from .degraded import DegradedRoutes
 from .tally import AttemptTally, LastFailure, Tally, redacted
@@ -20,6 +20,8 @@ class RouteStatus:
 
     Args:
         api_key_env: The variable of the key; None: its provider has one key or none.
+            ``the client's own key`` stands for the keys that clients of the local address have
+            sent themselves, with the state of the one that is out longest.
         state: ``degraded`` during the cooldown; then ``due for a probe`` until the next step makes
             one, and ``probed`` while it does.
         seconds_left: Seconds until the cooldown ends; 0 if there is none.
@@ -56,8 +58,28 @@ def status_of(active: ActivePlan, degraded: DegradedRoutes, tally: AttemptTally)
     tallies = tally.snapshot()
     used = (place if isinstance(place, Route) else place[0] for place in tallies)
     routes = dict.fromkeys((*planned_routes(active), *degraded.routes(), *used))
-    keys = (key for route in routes for key in active.keys_of(route))
+    clients, planned = degraded.clients_keys(), frozenset(planned_routes(active))
+    keys: list[KeyedRoute] = []
+    for route in routes:
+        ours = active.keys_of(route)
+        is_clients = (route, CLIENTS_KEY) in tallies
+        is_theirs_alone = is_clients and route not in planned
+        keys += (key for key in ours if not is_theirs_alone or key.place in tallies)
+        keys += (clients_key_at(route, degraded, clients),) if is_clients else ()
     return Status(tuple(_status(key, degraded, tallies, active.environ) for key in keys))
+
+
+def clients_key_at(
+    route: Route, degraded: DegradedRoutes, clients: Mapping[str, Sequence[ClientKey]]
+) -> KeyedRoute:
+    """Return *route* with the client's key that is out longest.
+
+    Args:
+        clients: The clients' keys that failed lately, by the provider or the route.
+    """
+    failed = (*clients.get(route.provider, ()), *clients.get(route, ()))
+    keys = [KeyedRoute.of_client(route, key) for key in failed or (ClientKey(),)]
+    return max(keys, key=lambda key: degraded.state_of(key)[1])
 
 
 def _status(

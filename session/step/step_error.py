@@ -10,6 +10,7 @@ from ...provider.failure import FailureKind
 from ...provider.secret import redact_shapes
 from ..equal_runs import equal_runs
 from ..error import ContextOverflow, FallbackExhausted, FallbackUnsafe, StreamInterrupted
+from ..plan.keyed_route import keyed
 from ..skip_reason import TEMPORARY_REASONS, without_numbers
 from .decision import is_final
 
@@ -90,7 +91,9 @@ def _overflow(step: BaseStep, routes: Sequence[Route], summary: str) -> ContextO
     """Return the error of *step*, which was too long for *routes* and was answered by no other."""
     windows = {route: step.active.window_of(route) for route in routes}
     # The next step starts on the largest of those that are not degraded, once it fits there.
-    due = [route for route in routes if step.degraded.is_available(route)] or routes
+    due = [
+        route for route in routes if step.degraded.is_available(keyed(route, step.own_key))
+    ] or routes
     known = [window for route in due if (window := windows[route]) is not None]
     why = "; ".join(f"{r}: {step.skipped[r]}" for r in routes if r in step.skipped)
     message = f"the conversation is too long for {', '.join(routes)}: compact it; {summary}"
@@ -130,7 +133,12 @@ def summarize_attempts(attempts: Sequence[BaseAttempt], why: str, degraded: Degr
     summary = (
         f"{count} attempt{'s' * (count != 1)} failed ({'; '.join(_failures(attempts))}); {why}"
     )
-    left = {attempt.route: degraded.seconds_left(attempt.route) for attempt in attempts}
+    left = {
+        attempt.route: degraded.seconds_left(
+            attempt.key if attempt.key.is_clients else attempt.route
+        )
+        for attempt in attempts
+    }
     waits = sorted((seconds, route) for route, seconds in left.items() if seconds > 0)
     if waits:
         seconds, route = waits[0]

@@ -11,7 +11,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from ...provider.route import Route
+from ..plan.keyed_route import CLIENTS_KEY
 from ..step.middleware import Sidestep
+from ..step.status import clients_key_at
 from .counts import FAMILIES, Counts, Key, counts_of
 
 _PREFIX = "sidestep"
@@ -112,8 +114,10 @@ def _values(middleware: Sidestep, counts: Counts) -> dict[str, dict[Key, float]]
 
 def _seconds_left(middleware: Sidestep, route: Route, api_key_env: str | None) -> float:
     """Return what is left of a cooldown; 0 if the key is no longer configured."""
-    keys = middleware.active.keys_of(route)
-    left = (middleware.degraded.state_of(key)[1] for key in keys if key.api_key_env == api_key_env)
+    degraded, keys = middleware.degraded, middleware.active.keys_of(route)
+    if api_key_env == CLIENTS_KEY:
+        keys = (clients_key_at(route, degraded, degraded.clients_keys()),)
+    left = (degraded.state_of(key)[1] for key in keys if key.api_key_env == api_key_env)
     return next(left, 0.0)
 
 

@@ -118,9 +118,11 @@ function newRow(key, labels) {
 const plain = (text) => [text, () => text];
 const cell = (value, make) => [JSON.stringify(value), make];
 
+const CLIENTS_KEY = "the client's own key";
+
 function named(route, key) {
   const parts = [piece(route, "")];
-  if (key) parts.push(piece(` key ${key}`, "quiet"));
+  if (key) parts.push(piece(key === CLIENTS_KEY ? ` with ${key}` : ` key ${key}`, "quiet"));
   return parts;
 }
 
