@@ -148,7 +148,7 @@ async def _serve(settings: ServeSettings, environ: Mapping[str, str], middleware
     ):  # fmt: skip
         setup = ClientSetup(server.url, server.token)
         if settings.command:
-            return await _run(settings.command, setup, environ)
+            return await _run_beside(server, settings.command, setup, environ)
         _print(setup)
         try:
             await server.stopped()
@@ -166,6 +166,18 @@ def _print(setup: ClientSetup) -> None:
     for line in setup.lines():
         click.echo(line, err=True)
     click.echo(f"to see routes and steps, open {setup.page}", err=True)
+
+
+async def _run_beside(
+    server: Serve, command: Sequence[str], setup: ClientSetup, environ: Mapping[str, str]
+) -> int:
+    """Run *command*, and print what is wrong with the store, but not while the command runs."""
+    if (before := server.trouble) is not None:
+        click.echo(before, err=True)
+    code = await _run(command, setup, environ)
+    if (after := server.trouble) not in (None, before):
+        click.echo(after, err=True)
+    return code
 
 
 async def _run(command: Sequence[str], setup: ClientSetup, environ: Mapping[str, str]) -> int:

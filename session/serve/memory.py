@@ -35,8 +35,8 @@ class MemoryFile(Protocol):
     def load(self) -> Iterable[tuple[str, bytes]]:
         """Return all that is kept, the oldest first."""
 
-    def keep(self, rows: Iterable[tuple[str, bytes]], dropped: Iterable[str]) -> None:
-        """Keep *rows*, and forget the keys in *dropped*."""
+    def keep(self, rows: Iterable[tuple[str, bytes]], dropped: Iterable[str]) -> bool:
+        """Keep *rows*, and forget the keys in *dropped*; False: nothing could be written."""
 
 
 class AnswerMemory:
@@ -50,6 +50,9 @@ class AnswerMemory:
         self._file = file
         self._kept: OrderedDict[str, bytes] = OrderedDict()
         self._size = 0
+        # What the file lacks, and what it has and should not, while it cannot be written.
+        self._unsaved: dict[str, None] = {}
+        self._unforgotten: set[str] = set()
         if file is not None:
             for key, body in file.load():
                 self._put(key, body)
@@ -76,9 +79,7 @@ class AnswerMemory:
             return
         for key in keys:
             self._put(key, body)
-        dropped = self._shrink()
-        if self._file is not None:
-            self._file.keep([(key, body) for key in keys], dropped)
+        self._save(keys, self._shrink())
 
     def restore(self, conversation: Conversation) -> list[Route]:
         """Put remembered answers in the place of the client's copies.
@@ -122,6 +123,19 @@ class AnswerMemory:
                 answer = kept[0]
                 return replace(answer, parts=_with_results(answer.parts, copy.parts))
         return None
+
+    def _save(self, keys: Iterable[str], dropped: Iterable[str]) -> None:
+        """Write the answers with *keys* into the file, and what it could not take before."""
+        if self._file is None:
+            return
+        unsaved, kept = self._unsaved, self._kept
+        unsaved |= dict.fromkeys(keys)
+        self._unforgotten.update(key for key in dropped if key not in unsaved)
+        self._unforgotten -= kept.keys()
+        self._unsaved = unsaved = {key: None for key in unsaved if key in kept}
+        if self._file.keep([(key, kept[key]) for key in unsaved], self._unforgotten):
+            unsaved.clear()
+            self._unforgotten.clear()
 
     def _put(self, key: str, body: bytes) -> None:
         self._size += len(body) - len(self._kept.pop(key, b""))
@@ -180,7 +194,8 @@ def _has_results(run: Sequence[Message]) -> bool:
 def _keys(parts: Sequence[Part], question: str) -> Iterator[str]:
     calls = _calls(parts)
     for call in calls:
-        yield f"call {call.id} {_hash(f'{call.name} {_plain(call.input)}')}"
+        id_ = call.id.encode("utf-8", "replace").decode()  # no file takes half a character
+        yield f"call {id_} {_hash(f'{call.name} {_plain(call.input)}')}"
     text = _text(parts)
     if not calls and text:
         yield f"text {_hash(f'{question} {text}')}"

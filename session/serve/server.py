@@ -133,6 +133,11 @@ class Serve:
         """The address, as ``http://127.0.0.1:8504``."""
         return f"http://{url_host(HOST)}:{self._port}"
 
+    @property
+    def trouble(self) -> str | None:
+        """What of the store is lost, and why; None: nothing is."""
+        return None if self._store is None else self._store.trouble
+
     async def stopped(self) -> None:
         """Wait until it stops listening, which only an error causes."""
         if self._listening is not None:

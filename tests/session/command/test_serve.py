@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
 from sidestep.session.serve.client_setup import ClientSetup
+from sidestep.session.serve.memory_file import SqliteMemory
 
 from ...command import environment, run_command, scenario, stub
 from .test_main import SIDESTEP
@@ -67,6 +69,41 @@ def test_the_command_is_started_with_the_variables_and_gives_its_exit_status(
     assert (ran.returncode, ran.stdout) == (7, "The sibling answers.\n")
     assert "export ANTHROPIC_BASE_URL=http://127.0.0.1:" in ran.stderr
     assert "export ANTHROPIC_API_KEY=TOKEN\n" in ran.stderr
+
+
+LOCKING = """
+import sqlite3
+other = sqlite3.connect(sys.argv[1], isolation_level=None)
+other.execute("BEGIN IMMEDIATE")
+"""
+
+
+@pytest.mark.parametrize(
+    ("damage", "client", "why"),
+    [
+        pytest.param("PRAGMA user_version = 7", ASKING, "another version of sidestep", id="before"),
+        pytest.param("VACUUM", "import sys" + LOCKING + ASKING, "database is locked", id="after"),
+    ],
+)
+def test_what_is_wrong_with_the_store_is_told_once_in_the_terminal_of_the_client(
+    tmp_path: Path, damage: str, client: str, why: str
+) -> None:
+    store = tmp_path / "store"
+    SqliteMemory(store).close()
+    with closing(sqlite3.connect(store, isolation_level=None)) as other:
+        other.execute(damage)
+    played = {CLAUDE: {"status": 503}, SIBLING: {"text": "The sibling answers."}}
+    config = {"fallbackModelsByModel": {CLAUDE: SIBLING}, "maxUpstreamRetryAttempts": 0}
+    with stub(scenario(tmp_path, played)) as url:
+        ran = subprocess.run(
+            [*SIDESTEP, "serve", "--store", store, "--", sys.executable, "-c", client, store],
+            env=environment(SIDESTEP_PROVIDERS=providers(url), SIDESTEP_FALLBACK_CONFIG=config),
+            capture_output=True, encoding="utf-8", timeout=60, check=False,
+        )  # fmt: skip
+
+    assert (ran.returncode, ran.stdout) == (7, "The sibling answers.\n")
+    assert ran.stderr.count("stays in memory, and is lost at the end") == 1
+    assert why in ran.stderr
 
 
 def test_a_swap_is_told_in_the_terminal_of_the_server(tmp_path: Path) -> None:

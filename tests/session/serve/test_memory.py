@@ -223,24 +223,6 @@ def test_a_device_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
-@pytest.mark.parametrize("damage", ["pages", "another table"])
-def test_a_damaged_file_is_an_error_in_words(tmp_path: Path, damage: str) -> None:
-    path = tmp_path / "store"
-    file = SqliteMemory(path)
-    file.keep([(f"key {number}", b"x" * 3000) for number in range(50)], [])
-    file.close()
-    if damage == "pages":
-        content = path.read_bytes()
-        path.write_bytes(content[:12_288] + b"\xa5" * 40_000 + content[52_288:])
-    else:
-        with sqlite3.connect(path) as other:
-            other.execute("ALTER TABLE answer RENAME COLUMN key TO name")
-        other.close()
-
-    with pytest.raises(ConfigError, match="cannot be used"):
-        AnswerMemory(SqliteMemory(path))
-
-
 @pytest.mark.parametrize(
     "body",
     [
