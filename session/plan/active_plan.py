@@ -70,7 +70,7 @@ class ActivePlan:
             limits=limits_of(plan, policy),
             providers=_configured_providers(configured),
             environ=environ,
-            keys=KeyRing(_several_keys(configured, environ), environ),
+            keys=KeyRing(_several_keys(configured, environ), environ, _planned(configured)),
         )
 
     def keys_of(self, route: Route) -> tuple[KeyedRoute, ...]:
@@ -203,6 +203,16 @@ def _configured_providers(plan: Plan | None) -> Mapping[str, Provider]:
         logger.warning("%s; its provider settings are not used", error)
         return plan.providers
     return {name: providers[name] for name in plan.config.providers} | dict(plan.providers)
+
+
+def _planned(plan: Plan | None) -> frozenset[str]:
+    """Return the routes that *plan* names, and their providers."""
+    if plan is None:
+        return frozenset()
+    siblings = plan.config.fallback_models_by_model
+    chains = (entry.route for each in plan.chains.values() for entry in each)
+    routes = frozenset(chain(chains, siblings, *siblings.values()))
+    return routes | {route.provider for route in routes}
 
 
 def _several_keys(plan: Plan | None, environ: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Self
@@ -88,20 +88,23 @@ class KeyRing:
     Args:
         variables: The variables of each provider that has several keys.
         environ: Where the keys are.
+        planned: The routes and the providers that the configuration names.
 
     Attributes:
         known: The routes that were asked for, each with its keys.
     """
 
-    __slots__ = ("_environ", "_variables", "known")
+    __slots__ = ("_environ", "_planned", "_variables", "known")
 
     def __init__(
         self,
         variables: Mapping[str, Sequence[str]] = MappingProxyType({}),
         environ: Mapping[str, str] = MappingProxyType({}),
+        planned: Collection[str] = (),
     ) -> None:
         self._variables = variables
         self._environ = environ
+        self._planned = planned
         self.known: dict[Route, tuple[KeyedRoute, ...]] = {}
 
     def of(self, route: Route) -> tuple[KeyedRoute, ...]:
@@ -114,7 +117,7 @@ class KeyRing:
             route = Route(route)
             variables = self._variables.get(route.provider) or (None,)
             keys = tuple(KeyedRoute.of(route, each) for each in variables)
-            if len(self.known) < _MOST_ROUTES:
+            if len(self.known) < _MOST_ROUTES or route in self._planned:
                 self.known[route] = keys
         return keys
 
@@ -139,6 +142,14 @@ class KeyRing:
             return True
         text = self._environ.get(name, "").strip()
         return bool(text) and text.isascii() and text.isprintable()
+
+    def is_planned(self, entry: Entry | Place) -> bool:
+        """True if *entry* is about what the configuration names, with a key of ours.
+
+        Other names are anyone's, so that they must not push these out of a bounded map.
+        """
+        name, key = (entry, None) if isinstance(entry, str) else entry
+        return name in self._planned and not isinstance(key, ClientKey)
 
     def routes(self) -> list[Route]:
         """Return the routes that were asked for."""

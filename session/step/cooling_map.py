@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from ...provider.fork import after_fork
 from ...provider.route import Route
-from ..plan.keyed_route import ClientKey, Entry, KeyedRoute, KeyRing
+from ..plan.keyed_route import ClientKey, Entry, KeyedRoute, KeyRing, Place
 from .cooldown import Cooling, Outage, PastCooldown, Probe, State, bounded_map
 from .swap_target import NOTHING
 from .wake_up import WakeUps
@@ -59,6 +59,10 @@ class CoolingMap:
             if any(state.is_probed() for state in states):
                 return "probed", 0.0
             return ("due for a probe" if states else "healthy"), 0.0
+
+    def is_planned(self, entry: Entry | Place) -> bool:
+        """True if *entry* is about what the configuration names, with a key of ours."""
+        return self.keys.is_planned(entry)
 
     def routes(self) -> list[Route]:
         """Return the routes that failed lately, with any key."""
@@ -136,8 +140,27 @@ class CoolingMap:
             with suppress(KeyError):
                 self._remember(entry, before[entry])
 
+    def _make_room(self, entry: Entry) -> None:
+        """Forget what was least recently used, if *entry* is new and the map is full.
+
+        What the configuration names is kept, as long as there is something else to forget.
+        """
+        if entry in self._cooling or self._cooling.currsize < self._cooling.maxsize:
+            return
+        planned: list[tuple[Entry, Cooling]] = []
+        while self._cooling.currsize:
+            oldest, state = self._cooling.popitem()
+            if not self.is_planned(oldest):
+                break
+            planned.append((oldest, state))
+        else:
+            del planned[:1]
+        for each, state in planned:
+            self._cooling[each] = state
+
     def _remember(self, entry: Entry, cooling: Cooling) -> None:
         cooling.probe = None
+        self._make_room(entry)
         self._cooling[entry] = cooling
         self._held.add(entry)
         if len(self._held) > 2 * self._cooling.maxsize:

@@ -83,7 +83,7 @@ class Sidestep(Observable):
             journal = Journal(journal, clock=self.clock)
         self.journal = journal
         self.degraded = DegradedRoutes(timer=self.clock.time)
-        self.tally = AttemptTally()
+        self.tally = AttemptTally(is_kept=self.degraded.is_planned)
         self._can_block = False
         self._classify = classify
         self.numbers = count(1)

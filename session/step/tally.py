@@ -13,7 +13,7 @@ from ...provider.fork import after_fork, renew_lock
 from ...provider.secret import is_secret_name, redact_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from ...provider.failure import Failure
     from ..plan.keyed_route import Place
@@ -59,15 +59,26 @@ class Tally:
 class AttemptTally:
     """Count the attempts that have ended, for each route and key.
 
-    Threads may share it. Beyond the bound the place that was added first is forgotten.
+    Threads may share it. Beyond the bound the place is forgotten that was added first, or has
+    answered last long ago, but none that *is_kept*.
+
+    Args:
+        most: How many places are counted.
+        is_kept: Returns whether a place has to be kept, as long as there is another to forget.
 
     Attributes:
         answered: Counts an attempt that answered. It is the `append` of a queue, because nearly
             every step calls it; `fold` empties the queue from time to time.
     """
 
-    def __init__(self, *, most: int = _MOST_ROUTES) -> None:
+    def __init__(
+        self,
+        *,
+        most: int = _MOST_ROUTES,
+        is_kept: Callable[[Place], bool] = lambda _place: False,
+    ) -> None:
         self._most = most
+        self._is_kept = is_kept
         self._tallies: dict[Place, Tally] = {}
         self._answers: deque[Place] = deque()
         self.answered = self._answers.append
@@ -79,7 +90,8 @@ class AttemptTally:
         with self._lock:
             waiting: Iterator[Place] = islice(iter(self._answers.popleft, None), len(self._answers))
             for place, answers in Counter(waiting).items():
-                tally = self._tallies.get(place) or self._begin(place)
+                tally = self._tallies.pop(place, None) or self._begin(place)
+                self._tallies[place] = tally
                 tally.attempts += answers
                 tally.successes += answers
 
@@ -111,7 +123,8 @@ class AttemptTally:
 
     def _begin(self, place: Place) -> Tally:
         if len(self._tallies) >= self._most:
-            del self._tallies[next(iter(self._tallies))]
+            others = (each for each in self._tallies if not self._is_kept(each))
+            del self._tallies[next(others, next(iter(self._tallies)))]
         tally = self._tallies[place] = Tally()
         return tally
 

@@ -106,11 +106,19 @@ class Counts(LockedHandlerTable):
 
     Args:
         most_routes: How many routes are counted by name; every further one is counted as `OTHER`.
+        is_planned: Returns whether a route is counted by name although there are so many.
     """
 
-    def __init__(self, clock: Clock, *, most_routes: int) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        most_routes: int,
+        is_planned: Callable[[Route], bool] = lambda _route: False,
+    ) -> None:
         self._clock = clock
         self._most_routes = most_routes
+        self._is_planned = is_planned
         self._labels: dict[str, str] = {}
         self._costs: dict[int, AttemptCost] = {}
         self._outages: dict[tuple[str, str], Outage] = {}
@@ -169,7 +177,7 @@ class Counts(LockedHandlerTable):
         """Return the name under which *route* is counted."""
         found = self._labels.get(route)
         if found is None:
-            if len(self._labels) >= self._most_routes:
+            if len(self._labels) >= self._most_routes and not self._is_planned(route):
                 return OTHER
             found = self._labels[route] = short_name(route)
         return found
@@ -252,6 +260,10 @@ def counts_of(middleware: Observable, clock: Clock, *, most_routes: int) -> Coun
     for observer in () if middleware.observers is None else middleware.observers.all:
         if isinstance(observer, Counts):
             return observer
-    counts = Counts(clock, most_routes=most_routes)
+    counts = Counts(
+        clock,
+        most_routes=most_routes,
+        is_planned=middleware.degraded.is_planned,
+    )
     middleware.observe(counts)
     return counts

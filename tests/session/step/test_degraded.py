@@ -10,7 +10,7 @@ import pytest
 
 from sidestep import DegradedRoutes, FailureKind, Route
 from sidestep.provider.failure import Scope
-from sidestep.session.plan.keyed_route import Entry, KeyedRoute, KeyRing
+from sidestep.session.plan.keyed_route import ClientKey, Entry, KeyedRoute, KeyRing
 from sidestep.session.plan.sibling_map import reachable
 from sidestep.session.step.cooldown import Outage
 
@@ -481,3 +481,43 @@ def test_one_attempt_probes_its_route_and_its_key_at_once_and_gives_both_back(
     assert reasons == ["probed"] * 3
     assert health.is_available(elsewhere)
     assert health.is_available(KEY_1)
+
+
+@pytest.mark.parametrize(
+    ("planned", "left"),
+    [
+        pytest.param((), {"p/8", "p/9"}, id="all are alike"),
+        pytest.param((A,), {A, "p/9"}, id="the first is planned"),
+        pytest.param((A, B), {B, "p/9"}, id="as many as there is room for"),
+        pytest.param((A, B, C), {C, "p/9"}, id="more than there is room for"),
+        pytest.param(("p/7",), {"p/7", "p/9"}, id="a later one is"),
+    ],
+)
+def test_what_the_configuration_names_is_not_pushed_out(
+    clock: VirtualClock, planned: Sequence[Route], left: set[str]
+) -> None:
+    health = DegradedRoutes(timer=clock.time, max_routes=2)
+    health.keys = KeyRing(planned=planned)
+    for route in (A, B, C, *(Route(f"p/{number}") for number in range(10))):
+        health.degrade(route, cooldown=60)
+
+    assert set(health.snapshot()) == left
+
+
+def test_a_route_that_failed_again_pushes_nothing_out(clock: VirtualClock) -> None:
+    health = DegradedRoutes(timer=clock.time, max_routes=2)
+    health.keys = KeyRing(planned=(A,))
+    for route in (A, B, A, B, A):
+        health.degrade(route, cooldown=60)
+
+    assert set(health.snapshot()) == {A, B}
+
+
+@pytest.mark.parametrize("entry", ["p", ("p", None), ("p", "KEY"), A, (A, "KEY")])
+def test_a_clients_key_is_not_planned_whatever_the_route(entry: Any) -> None:
+    name = entry if isinstance(entry, str) else entry[0]
+    ring = KeyRing(planned=("p", A))
+
+    assert ring.is_planned(entry)
+    assert not ring.is_planned((name, ClientKey("hash")))
+    assert not ring.is_planned(f"other-{name}")  # type: ignore[arg-type]

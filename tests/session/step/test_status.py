@@ -173,6 +173,32 @@ def test_the_counts_are_bounded() -> None:
     assert list(tally.snapshot()) == routes[2:]
 
 
+@pytest.mark.parametrize(
+    ("kept", "left"),
+    [
+        pytest.param("", ["p/3", "p/4", "p/5"], id="none has to be kept"),
+        pytest.param("p/0 p/1", ["p/0", "p/1", "p/5"], id="two have to be"),
+        pytest.param("p/0 p/1 p/2 p/3", ["p/1", "p/2", "p/3", "p/5"][1:], id="more than fit"),
+    ],
+)
+def test_the_counts_of_what_is_planned_are_kept(kept: str, left: list[str]) -> None:
+    tally = AttemptTally(most=3, is_kept=lambda place: place in kept.split())
+    for number in range(6):
+        tally.cancelled(Route(f"p/{number}"))
+
+    assert list(tally.snapshot()) == left
+
+
+def test_the_counts_of_a_route_that_answers_now_and_then_are_kept() -> None:
+    tally = AttemptTally(most=3)
+    for number in range(9):
+        tally.answered(A)
+        tally.fold()
+        tally.cancelled(Route(f"p/{number}"))
+
+    assert tally.snapshot()[A].successes == 9
+
+
 def test_answers_do_not_pile_up_while_nobody_asks(middleware: Sidestep) -> None:
     for _ in range(2 * FULL):
         take(middleware)
