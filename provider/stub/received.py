@@ -13,6 +13,7 @@ from ..server.call_path import query_of
 if TYPE_CHECKING:
     from ..route import Route
     from ..server.connection import HttpRequest
+    from .answer import Answer
 
 SECRETS = frozenset(
     {"authorization", "proxy-authorization", "cookie", "x-api-key", "x-goog-api-key", "api-key"}
@@ -32,6 +33,7 @@ class ReceivedRequest:
         body: The JSON that was sent; its text if it is not JSON.
         headers: Names in lower case; the values of secrets are masked.
         api_key_env: The variable of its key; None: the scenario does not name the key.
+        answer: What the scenario answers; None: the request was refused, or was no model call.
         answered: What was played, as ``503``, ``text``, ``error after 3``, ``cut``.
         closed_by_client: The client left before the answer was complete.
         left: Set when the client leaves before the answer is complete.
@@ -46,6 +48,7 @@ class ReceivedRequest:
     headers: dict[str, str]
     query: str = ""
     api_key_env: str | None = None
+    answer: Answer | None = None
     answered: str = ""
     closed_by_client: bool = False
     left: anyio.Event = field(default_factory=anyio.Event, repr=False, compare=False)

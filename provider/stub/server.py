@@ -270,7 +270,7 @@ class Stub:
             return refusal
         if endpoint.is_count:
             return self._count(request, endpoint.wire, request_id)
-        return self._play(request, received.api_key_env)
+        return self._play(request, received)
 
     def _variable(self, http: HttpRequest) -> str | None:
         """Return the variable of the request's key; None: the scenario does not name its key."""
@@ -312,17 +312,17 @@ class Stub:
         query = http.target.partition("?")[2]
         return key_complaint(http.headers, query, vendor=request.vendor, wire=wire)
 
-    def _play(self, request: StubRequest, key: str | None) -> Script:
-        """Return the next answer of the route, or of the route and the key in the variable *key*.
+    def _play(self, request: StubRequest, received: ReceivedRequest) -> Script:
+        """Return the next answer of the route, or of the route and the key of the request.
 
         No other request runs between counting and reading it.
         """
-        route = request.route
+        route, key = request.route, received.api_key_env
         own_key = key if self.scenario.has_answers_for(route, key) else None
         self._request_counts[route, own_key] += 1
         place = self._request_counts[route, own_key]
         number = sum(count for (each, _), count in self._request_counts.items() if each == route)
-        answer = self.scenario.answer(route, place, own_key)
+        received.answer = answer = self.scenario.answer(route, place, own_key)
         if answer is not None:
             return script_of(answer, replace(request, number=number))
         routes = ", ".join(map(repr, self.scenario.answers))

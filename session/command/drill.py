@@ -16,6 +16,7 @@ from ..drill.play import TIME_SCALE, play
 from ..drill.play_served import play_served
 from ..drill.played_turn import PlayedTurn
 from ..drill.report import report
+from ..drill.served_drill import playable_turns
 from ..drill.timeline import draw, listing
 from . import signals
 from .exit_code import ExitCode
@@ -78,6 +79,8 @@ def _serve(each: Drill, time_scale: float, *, is_json: bool) -> int:
     command = behind_dashes()
     if not command:
         raise click.UsageError("--serve needs a command: sidestep drill --serve -- COMMAND")
+    if (why := playable_turns(each)[1]) is not None:
+        click.echo(f"{each.name}: {why}; these turns are left out", err=True)
     turns = signals.run(
         lambda: play_served(
             each, command, environ=os.environ, time_scale=time_scale, show=_show_output

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from subprocess import DEVNULL, PIPE
 from typing import TYPE_CHECKING
 
 import anyio
 
 from ...provider.error import ConfigError
-from ...provider.stub.answer_list import read_answers
 from ...provider.stub.scenario import ANY
 from ...provider.stub.server import Stub
+from ..error import ContextOverflow
 from ..event import StepEnded, StepStarted
 from ..serve.client_setup import ClientSetup
 from ..serve.server import Serve
 from .play import TIME_SCALE, ScaledClock, stage, until_over
 from .played_turn import PlayedTurn
+from .served_drill import playable_turns, scenario_of, tool_seconds, why_unplayable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -30,23 +30,10 @@ if TYPE_CHECKING:
 PROMPT, MODEL = "{prompt}", "{model}"
 """Words of a command that stand for the turn's prompt and for the route that it must ask for."""
 PROMPT_VARIABLE, MODEL_VARIABLE = "SIDESTEP_DRILL_PROMPT", "SIDESTEP_DRILL_MODEL"
-_ASIDE = [{"text": "A short text."}]
-"""What the stub answers on every route that is not the drill's, such as a client's own title."""
 
 
 class CommandFailed(Exception):
     """The client ended with another status than 0."""
-
-
-def why_unplayable(drill: Drill) -> str | None:
-    """Return why no client can play *drill*; None: a client can."""
-    if drill.file.tools:
-        return "its turns call tools, and a client has only its own"
-    if drill.file.counts:
-        return "it needs a count of tokens before a swap, which the local address does not ask for"
-    if drill.scenario.keyed and len(drill.file.turns) > 1:
-        return "its conversation keeps its key, and each run of a client begins a new one"
-    return None
 
 
 async def play_served(
@@ -57,7 +44,9 @@ async def play_served(
     time_scale: float = TIME_SCALE,
     show: Callable[[bytes], None] = lambda _output: None,
 ) -> list[PlayedTurn]:
-    """Run *command* once for each turn of *drill*, as a client of a local address before the stub.
+    """Run *command* as a client of a local address before the stub, once for each turn of *drill*.
+
+    Turns that no client can play are left out.
 
     Args:
         command: With `PROMPT` and `MODEL` where the prompt and the route have to stand.
@@ -74,8 +63,9 @@ async def play_served(
     turns: list[PlayedTurn] = []
     recorder = StepRecorder(drill, clock)
     async with _served(drill, clock, recorder) as (stub, serve):
+        recorder.stub = stub
         setup = ClientSetup(serve.url, serve.token)
-        for drilled in drill.file.turns:
+        for drilled in playable_turns(drill)[0]:
             with clock.running():
                 await clock.sleep(drilled.pause)
             turn = PlayedTurn(drilled.prompt, drilled.pause, drilled.expect, clock.time())
@@ -86,7 +76,25 @@ async def play_served(
             turn.ended_at = clock.time()
             turn.requests = [each for each in stub.requests[seen:] if recorder.is_of_drill(each)]
             await until_over(turn.requests)
+            _check_size(drill, turn)
     return turns
+
+
+def _check_size(drill: Drill, turn: PlayedTurn) -> None:
+    """Check that the client has not sent more with the prompt than the drill's routes can hold.
+
+    Raises:
+        ConfigError: It has.
+    """
+    ended = [event.error for _, event in turn.events if isinstance(event, StepEnded)]
+    is_too_long = bool(ended) and (ended[-1] or "").startswith(ContextOverflow.__name__)
+    is_wanted = turn.expect is not None and turn.expect.error is not None
+    if drill.file.counts and is_too_long and not is_wanted:
+        raise ConfigError(
+            f"the drill {drill.name!r} cannot be played against this client: what the client sends "
+            "beside the prompt takes more tokens than the drill's routes hold. Play it without "
+            "--serve, or raise `contextWindow` and `counts` in a copy of its file"
+        )
 
 
 class StepClock(ScaledClock):
@@ -119,6 +127,10 @@ class StepClock(ScaledClock):
             self._since = super().time()
         self._runs += 1
 
+    def skip(self, seconds: float) -> None:
+        """Let *seconds* pass at once."""
+        self._past += seconds
+
     def stop(self) -> None:
         """End what one `start` has begun."""
         self._past = self.time()
@@ -130,14 +142,17 @@ class StepRecorder:
     """A listener that keeps the events of the steps that the drill is about.
 
     A client may ask for other models beside, such as for a title. The time of *clock* runs while a
-    step does.
+    step does. The drill's own tools take their time as well, although no client has them.
 
     Attributes:
         turn: Where the events are kept; None: no turn has begun.
+        stub: Who has answered the steps; None: nobody yet.
     """
 
     def __init__(self, drill: Drill, clock: StepClock) -> None:
         self.turn: PlayedTurn | None = None
+        self.stub: Stub | None = None
+        self._drill = drill
         self._clock = clock
         self._running: set[int] = set()
         self._steps: set[int] = set()
@@ -151,6 +166,8 @@ class StepRecorder:
         if isinstance(event, StepEnded) and event.step in self._running:
             self._running.remove(event.step)
             self._clock.stop()
+            if event.error is None and event.step in self._steps:
+                self._clock.skip(tool_seconds(self._drill, self._last_request()))
 
     def _started(self, event: StepStarted) -> None:
         if event.step not in self._running:  # a step begins again after a wait for a route
@@ -158,6 +175,10 @@ class StepRecorder:
             self._clock.start()
         if self._names_route(event.requested):
             self._steps.add(event.step)
+
+    def _last_request(self) -> ReceivedRequest | None:
+        requests = () if self.stub is None else self.stub.requests
+        return next(filter(self.is_of_drill, reversed(requests)), None)
 
     def is_of_drill(self, received: ReceivedRequest) -> bool:
         """True if the request asks for a route of the drill."""
@@ -172,11 +193,8 @@ async def _served(
     drill: Drill, clock: StepClock, listener: Listener
 ) -> AsyncIterator[tuple[Stub, Serve]]:
     """Serve the providers that the stub plays."""
-    answers = {**drill.scenario.answers}
-    answers.setdefault(ANY, read_answers(_ASIDE, ANY))
-    scenario = replace(drill.scenario, answers=answers)
     async with (
-        stage(drill, scenario, clock, listener) as (stub, middleware, client),
+        stage(drill, scenario_of(drill), clock, listener) as (stub, middleware, client),
         Serve(middleware, client) as serve,
     ):
         yield stub, serve
@@ -194,11 +212,13 @@ def _filled(
     The addresses name no provider, because then a model may be any route.
     """
     route = drill.file.route
-    words = [word.replace(PROMPT, prompt).replace(MODEL, route) for word in setup.command(command)]
+    named, bare_url = f"{setup.url}/openai/v1", f"{setup.url}/v1"
+    full = [word.replace(named, bare_url) for word in setup.command(command)]
+    words = [word.replace(PROMPT, prompt).replace(MODEL, route) for word in full]
     bare = {
         "ANTHROPIC_BASE_URL": setup.url,
-        "OPENAI_BASE_URL": f"{setup.url}/v1",
-        "OPENAI_API_BASE": f"{setup.url}/v1",
+        "OPENAI_BASE_URL": bare_url,
+        "OPENAI_API_BASE": bare_url,
         "OPENROUTER_API_BASE": f"{setup.url}/v1",
         "GOOGLE_GEMINI_BASE_URL": setup.url,
         PROMPT_VARIABLE: prompt,

@@ -115,6 +115,7 @@ class ServedStep:
                 needs=self._needs(),
                 serves=self._serves,
                 repair=self._repair,
+                count=self._count,
                 history=self._history(),
             )
             if (key := clients_key(self._own, self._caller)) is not None:
@@ -200,6 +201,19 @@ class ServedStep:
 
     def _repair(self, failure: Failure) -> str | None:
         return None if self._requests is None else self._requests.repair(failure)
+
+    async def _count(self, route: Route) -> int | None:
+        """Return the tokens of the step as the provider of *route* counts; None: unknown.
+
+        A provider that needs a key counts only for a client that may use ours.
+        """
+        provider = self._client.providers.get(route.provider)
+        needs_key = provider is None or bool(provider.key_variables)
+        if self._conversation() is None or (needs_key and not self._caller.may_use_our_keys):
+            return None
+        requests = self._step_requests()
+        tokens = await requests.count(route)
+        return None if tokens is None else tokens + requests.longest_answer
 
     async def _attempt(self, step: Step, attempt: Attempt) -> None:
         """Send the request of *attempt*, unless its route may not be asked.

@@ -9,14 +9,16 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 
+Message = dict[str, Any]
 
-def text(model: str) -> Iterator[str]:
-    """Ask, and yield the answer as it comes."""
-    prompt = os.environ["SIDESTEP_DRILL_PROMPT"]
-    body = {"model": model, "stream": True, "messages": [{"role": "user", "content": prompt}]}
+
+def asked(model: str, messages: list[Message]) -> Iterator[dict[str, Any]]:
+    """Ask, and yield each delta of the answer as it comes."""
+    body = {"model": model, "stream": True, "messages": messages}
     headers = {"authorization": f"Bearer {os.environ['OPENAI_API_KEY']}"}
     url = f"{os.environ['OPENAI_BASE_URL']}/chat/completions"
     with httpx.stream(
@@ -26,22 +28,55 @@ def text(model: str) -> Iterator[str]:
         for line in answer.iter_lines():
             if line.startswith("data: {"):
                 for choice in json.loads(line[6:])["choices"]:
-                    yield choice["delta"].get("content") or ""
+                    yield choice["delta"]
+
+
+def answer(model: str, messages: list[Message]) -> Message:
+    """Return one whole answer."""
+    text, calls = "", dict[int, Message]()
+    for delta in asked(model, messages):
+        text += delta.get("content") or ""
+        for piece in delta.get("tool_calls") or ():
+            call = calls.setdefault(
+                piece["index"],
+                {"type": "function", "id": "", "function": {"name": "", "arguments": ""}},
+            )
+            call["id"] = piece.get("id") or call["id"]
+            for key, value in piece["function"].items():
+                call["function"][key] += value or ""
+    message: Message = {"role": "assistant", "content": text}
+    return message | ({"tool_calls": [*calls.values()]} if calls else {})
+
+
+def text(model: str) -> str:
+    """Take a turn, and return the text of its last answer; no tool of the drill is there."""
+    messages: list[Message] = [{"role": "user", "content": os.environ["SIDESTEP_DRILL_PROMPT"]}]
+    if "SYSTEM" in os.environ:
+        messages.insert(0, {"role": "system", "content": os.environ["SYSTEM"]})
+    while True:
+        messages.append(said := answer(model, messages))
+        calls = said.get("tool_calls")
+        if calls is None:
+            return str(said["content"])
+        messages += [
+            {"role": "tool", "tool_call_id": call["id"], "content": "There is no such tool."}
+            for call in calls
+        ]
 
 
 def main(behaviour: str) -> None:
     model = os.environ["SIDESTEP_DRILL_MODEL"]
     if behaviour == "asks for a title":
-        list(text("claude-haiku"))
+        text("claude-haiku")
     if behaviour == "asks another":
         model = "claude-haiku"
     try:
-        answer = "".join(text(model))
+        shown = text(model)
     except httpx.HTTPStatusError:
         sys.exit(behaviour != "hides failures")
     if behaviour == "asks twice":
-        answer = "".join(text(model))
-    sys.stdout.write("Done." if behaviour == "tells nothing" else answer)
+        shown = text(model)
+    sys.stdout.write("Done." if behaviour == "tells nothing" else shown)
     sys.exit(3 if behaviour == "ends badly" else 0)
 
 

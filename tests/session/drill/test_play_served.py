@@ -18,10 +18,10 @@ from sidestep.session.drill.play_served import (
     StepClock,
     StepRecorder,
     play_served,
-    why_unplayable,
 )
 from sidestep.session.drill.played_turn import PlayedTurn
 from sidestep.session.drill.report import report
+from sidestep.session.drill.served_drill import playable_turns, why_unplayable
 
 from ...command import run_command
 from ...virtual import run_virtually
@@ -29,7 +29,7 @@ from ...virtual import run_virtually
 CLIENT = str(Path(__file__).with_name("asking_client.py"))
 PLAYABLE = [drill.name for drill in list_drills() if why_unplayable(drill) is None]
 PRIMARY = "openrouter/anthropic/claude-sonnet-5"
-QUICK = {"both-down", "error-in-stream", "numbered-variables", "primary-503"}
+QUICK = {"both-down", "counted", "error-in-stream", "numbered-variables", "second-key", "ten-steps"}
 
 
 def command(behaviour: str) -> list[str]:
@@ -42,7 +42,7 @@ def played(name: str, behaviour: str = "honest") -> list[PlayedTurn]:
 
 
 @pytest.mark.parametrize("name", PLAYABLE)
-def test_an_honest_client_passes_every_drill_that_needs_no_tools(name: str, whole: bool) -> None:
+def test_an_honest_client_passes_every_drill(name: str, whole: bool) -> None:
     if not (whole or name in QUICK):
         pytest.skip("`pytest --whole` plays them all")
     turns = played(name)
@@ -98,14 +98,57 @@ def test_the_command_gets_the_prompt_and_the_route() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        pytest.param("ten-steps", "its turns call tools", id="tools"),
-        pytest.param("counted", "it needs a count of tokens", id="counts"),
-        pytest.param("second-key", "its conversation keeps its key", id="keys"),
+        ("tool-ran", "begins a tool while the answer is still coming.*without --serve"),
     ],
 )
-def test_a_drill_that_no_client_can_play_says_why(name: str, why: str) -> None:
+def test_a_drill_that_no_client_can_play_says_why_and_what_to_do(name: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         played(name)
+
+
+def test_only_one_drill_of_the_catalogue_is_refused() -> None:
+    refused = [drill.name for drill in list_drills() if why_unplayable(drill) is not None]
+
+    assert refused == ["tool-ran"]
+
+
+@pytest.mark.parametrize(
+    ("name", "turns", "why"),
+    [
+        pytest.param("second-key", 2, "keeps its key after the pause", id="keys"),
+        pytest.param("signed-reasoning", 2, "have left in the conversation", id="a repair"),
+        pytest.param("primary-503", 3, None, id="nothing"),
+    ],
+)
+def test_turns_that_depend_on_the_conversation_of_earlier_ones_are_left_out(
+    name: str, turns: int, why: str | None
+) -> None:
+    found, reason = playable_turns(Drill.find(name))
+
+    assert len(found) == turns
+    assert (reason is None) if why is None else (reason is not None and why in reason)
+
+
+def test_no_tool_of_a_client_has_the_name_that_a_drill_calls() -> None:
+    turns = played("stay-for-the-turn")
+    bodies = json.dumps([each.body for each in turns[0].requests])
+
+    assert '"drill_run_tests"' in bodies
+    assert '"run_tests"' not in bodies
+
+
+def test_the_tools_of_a_drill_take_their_time_though_no_client_has_them() -> None:
+    turns = played("ten-steps")
+
+    assert 32 * 6 < turns[0].seconds < 32 * 6 + 60
+
+
+def test_a_client_that_sends_more_than_a_drill_has_room_for_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SYSTEM", "You are a helpful agent. " * 100)
+    with pytest.raises(ConfigError, match="what the client sends beside the prompt"):
+        played("counted")
 
 
 def test_the_time_of_a_drill_runs_only_while_a_step_does() -> None:
@@ -153,6 +196,14 @@ def test_the_command_plays_a_drill_against_a_client() -> None:
     assert "passed" in ran.stdout
 
 
+def test_which_turns_are_left_out_is_told() -> None:
+    ran = run_command("drill", "--serve", "second-key", "--", *command("honest"))
+
+    assert ran.returncode == 0
+    assert "second-key: from turn 3 on it needs a conversation that keeps its key" in ran.stderr
+    assert "turn 3" not in ran.stdout
+
+
 def test_a_client_that_fails_gives_status_1_and_the_outcome_as_json() -> None:
     ran = run_command("drill", "--serve", "demo", "--json", "--", *command("ends badly"))
     outcome = json.loads(ran.stdout)
@@ -171,7 +222,7 @@ def test_a_client_that_fails_gives_status_1_and_the_outcome_as_json() -> None:
         pytest.param(["--serve", "--all", "--", "true"], "leave --all out", id="all"),
         pytest.param(["--serve", "nope", "--", "true"], "there is no drill 'nope'", id="no drill"),
         pytest.param(["--serve", "--", "/nowhere/claude"], "cannot be started", id="no program"),
-        pytest.param(["--serve", "ten-steps", "--", "true"], "call tools", id="unplayable"),
+        pytest.param(["--serve", "tool-ran", "--", "true"], "begins a tool", id="unplayable"),
         pytest.param(["--", "nope"], "there is no drill 'nope'", id="-- without --serve"),
     ],
 )
