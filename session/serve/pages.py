@@ -32,6 +32,8 @@ _FILES = {
 }
 _MOST_ROUTES = 100
 """How many routes the metrics name."""
+_MOST_SHOWN = 256
+"""How many routes and keys the status names, because a client may ask for any number of them."""
 _POLICY = "; ".join(
     (
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
@@ -108,8 +110,10 @@ class Pages:
     async def _status(self) -> Page:
         """Return the state of every route, the last steps, and how many were saved."""
         price = await anyio.to_thread.run_sync(installed_prices)  # imports a large package, once
+        known = self._middleware.status(most=_MOST_SHOWN)
         status = {
-            **self._middleware.status().to_json(),
+            **known.to_json(),
+            "left_out": known.left_out,
             "steps": await anyio.to_thread.run_sync(self._steps.to_json, price),
             "counts": self._steps.counts,
             "knows_prices": price is not None,

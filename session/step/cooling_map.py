@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from weakref import WeakValueDictionary
 
+from cachetools import Cache
+
 from ...provider.fork import after_fork
 from ...provider.route import Route
 from ..plan.keyed_route import ClientKey, Entry, KeyedRoute, KeyRing, Place
@@ -66,8 +68,7 @@ class CoolingMap:
 
     def routes(self) -> list[Route]:
         """Return the routes that failed lately, with any key."""
-        with self._lock:
-            named = [entry if isinstance(entry, str) else entry[0] for entry in self._cooling]
+        named = [entry if isinstance(entry, str) else entry[0] for entry in self._entries()]
         return [Route(each) for each in named if "/" in each]
 
     def cooldowns(self) -> dict[Entry, PastCooldown]:
@@ -86,11 +87,16 @@ class CoolingMap:
     def clients_keys(self) -> dict[str, list[ClientKey]]:
         """Return the clients' keys that failed lately, by the provider or the route."""
         found: dict[str, list[ClientKey]] = {}
-        with self._lock:
-            for entry in self._cooling:
-                if (key := _client_of(entry)) is not None:
-                    found.setdefault(entry[0], []).append(key)
+        for entry in self._entries():
+            if (key := _client_of(entry)) is not None:
+                found.setdefault(entry[0], []).append(key)
         return found
+
+    def _entries(self) -> list[Entry]:
+        """Return what failed lately; the map's own iterator reads the clock for each entry."""
+        with self._lock:
+            self._cooling.expire()
+            return list(Cache.__iter__(self._cooling))
 
     def restore(self, entry: Entry, past: PastCooldown) -> None:
         """Degrade *entry* as it was in another process, unless it failed in this one as well."""

@@ -29,9 +29,13 @@ class Observable:
         """The configuration that is in force, as one snapshot."""
         raise NotImplementedError
 
-    def status(self) -> Status:
-        """Return the state of each route and key, with its last failure and its counts."""
-        return status_of(self.active, self.degraded, self.tally)
+    def status(self, *, most: int | None = None) -> Status:
+        """Return the state of each route and key, with its last failure and its counts.
+
+        Args:
+            most: How many, at most, those of the configuration first; None: all.
+        """
+        return status_of(self.active, self.degraded, self.tally, most=most)
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Hand every observation of the steps to come to *observer* as well.

@@ -13,6 +13,9 @@ from .cooldown import State
 from .degraded import DegradedRoutes
 from .tally import AttemptTally, LastFailure, Tally, redacted
 
+_MOST_KEYS = 64
+"""How many clients' keys are looked at for one route."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteStatus:
@@ -41,9 +44,14 @@ class RouteStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a `Sidestep` knows of its routes: those of its configuration, and those it has used."""
+    """What a `Sidestep` knows of its routes: those of its configuration, and those it has used.
+
+    Args:
+        left_out: How many further routes and keys it has used.
+    """
 
     routes: tuple[RouteStatus, ...]
+    left_out: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Return this as plain data, for `json.dumps`."""
@@ -53,8 +61,14 @@ class Status:
         return "; ".join(map(_line, self.routes)) or "no route was used yet"
 
 
-def status_of(active: ActivePlan, degraded: DegradedRoutes, tally: AttemptTally) -> Status:
-    """Return the state of each route of the plan, of the health map and of *tally*."""
+def status_of(
+    active: ActivePlan, degraded: DegradedRoutes, tally: AttemptTally, *, most: int | None = None
+) -> Status:
+    """Return the state of each route of the plan, of the health map and of *tally*, in this order.
+
+    Args:
+        most: How many, at most; None: all.
+    """
     tallies = tally.snapshot()
     used = (place if isinstance(place, Route) else place[0] for place in tallies)
     routes = dict.fromkeys((*planned_routes(active), *degraded.routes(), *used))
@@ -66,18 +80,19 @@ def status_of(active: ActivePlan, degraded: DegradedRoutes, tally: AttemptTally)
         is_theirs_alone = is_clients and route not in planned
         keys += (key for key in ours if not is_theirs_alone or key.place in tallies)
         keys += (clients_key_at(route, degraded, clients),) if is_clients else ()
-    return Status(tuple(_status(key, degraded, tallies, active.environ) for key in keys))
+    shown = tuple(_status(key, degraded, tallies, active.environ) for key in keys[:most])
+    return Status(shown, len(keys) - len(shown))
 
 
 def clients_key_at(
     route: Route, degraded: DegradedRoutes, clients: Mapping[str, Sequence[ClientKey]]
 ) -> KeyedRoute:
-    """Return *route* with the client's key that is out longest.
+    """Return *route* with the client's key that is out longest, of those that failed last.
 
     Args:
         clients: The clients' keys that failed lately, by the provider or the route.
     """
-    failed = (*clients.get(route.provider, ()), *clients.get(route, ()))
+    failed = (*clients.get(route.provider, ())[-_MOST_KEYS:], *clients.get(route, ())[-_MOST_KEYS:])
     keys = [KeyedRoute.of_client(route, key) for key in failed or (ClientKey(),)]
     return max(keys, key=lambda key: degraded.state_of(key)[1])
 

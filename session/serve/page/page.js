@@ -204,6 +204,8 @@ function stepRow(step) {
   };
 }
 
+const MOST_NAMED = 8;
+
 // It says only what matters to somebody who cannot look, and changes only then.
 function summary(status) {
   const out = status.routes.filter((each) => each.state !== "healthy");
@@ -211,7 +213,8 @@ function summary(status) {
   const all = plural(status.routes.length, "route");
   if (!status.routes.length) return "No route is known yet.";
   if (!out.length) return status.routes.length === 1 ? "The only route is healthy." : `All ${all} are healthy.`;
-  return `${out.length} of ${all} not healthy: ${names.join(", ")}.`;
+  const further = names.length > MOST_NAMED ? ` and ${plural(names.length - MOST_NAMED, "other")}` : "";
+  return `${out.length} of ${all} not healthy: ${names.slice(0, MOST_NAMED).join(", ")}${further}.`;
 }
 
 function show(status) {
@@ -223,6 +226,8 @@ function show(status) {
     byId(`no-${name}`).hidden = status[name].length > 0;
     fill(byId(name), status[name].map(make));
   }
+  byId("left-out").hidden = !status.left_out;
+  put(byId("left-out"), `${plural(status.left_out, "further route")} that a client has asked for, not shown`);
   byId("prices").hidden = status.knows_prices || !status.steps.length;
   put(byId("summary"), summary(status));
   put(byId("updated"), `Updated at ${new Date().toLocaleTimeString()}`);

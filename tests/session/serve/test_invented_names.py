@@ -69,3 +69,25 @@ async def test_a_route_of_the_configuration_has_its_name_in_the_metrics(
         assert f'sidestep_attempts_total{{outcome="answered",route="{CLAUDE}"}} 1.0' in metrics
         assert f'"anthropic/invented-{MOST + 1}"' not in metrics
         assert 'route="other"' in metrics
+
+
+async def test_the_status_names_only_so_many_routes_and_says_how_many_more_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sidestep.session.serve.pages._MOST_SHOWN", MOST)
+    async with serving(ANSWERS, siblings={CLAUDE: SIBLING}, token=None) as served:
+        await invent(served, keys=True)
+        await served.ask(CLAUDE)
+        status = (await served.http.get("/_sidestep/status")).json()
+        names = [each["route"] for each in status["routes"]]
+
+        assert names[:2] == [CLAUDE, SIBLING]
+        assert len(names) == MOST
+        assert status["left_out"] == 3 * MOST + 2 - MOST
+
+
+async def test_a_status_of_few_routes_leaves_none_out() -> None:
+    async with serving(ANSWERS, siblings={CLAUDE: SIBLING}, token=None) as served:
+        status = (await served.http.get("/_sidestep/status")).json()
+
+        assert (len(status["routes"]), status["left_out"]) == (2, 0)
