@@ -25,7 +25,7 @@ _SERVER = "server_error"
 _WORDS: Mapping[FailureKind, tuple[str, str | None]] = MappingProxyType(
     {
         FailureKind.RATE_LIMIT: ("requests", "rate_limit_exceeded"),
-        FailureKind.OVERLOADED: ("service_unavailable_error", "server_is_overloaded"),
+        FailureKind.OVERLOADED: ("overloaded_error", "server_is_overloaded"),
         FailureKind.TIMEOUT: (_SERVER, "timeout"),
         FailureKind.QUOTA: ("insufficient_quota", "insufficient_quota"),
         FailureKind.AUTH: (_REQUEST, "invalid_api_key"),

@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ...provider.error import ProviderError, SidestepError
 from ...provider.failure import Failure, FailureKind
 from ...provider.log import logger
 from ...provider.secret import redact_shapes
-from ..error import ContextOverflow, StepFailed
+from ..error import ContextOverflow, StepFailed, StreamInterrupted
 from ..plan.keyed_route import keyed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ...provider.route import Route
+    from ...provider.wire_name import Wire
     from ..step.middleware import Sidestep
     from ..step.step import Step
+    from .asked import Asked
 
 _CURED_BY_WAITING = frozenset(
     {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.SERVER_ERROR, FailureKind.QUOTA}
     | {FailureKind.TIMEOUT, FailureKind.NETWORK, FailureKind.TRUNCATED}
     | {FailureKind.EMPTY_RESPONSE}
 )
+
+
+_REPEATED_ON: Mapping[Wire, FailureKind] = MappingProxyType(
+    {"openai-responses": FailureKind.SERVER_ERROR}
+)
+"""The kind of an error in a stream after which clients ask again at once; elsewhere `OVERLOADED`.
+
+Source: the agents of tests/clients. Codex ends its turn if the server is overloaded; opencode and
+qwen-code end theirs if it is anything else.
+"""
 
 
 class Unserved(SidestepError):
@@ -42,22 +57,27 @@ class Unserved(SidestepError):
 def failure_to_send(
     error: Exception,
     step: Step | None,
-    requested: Route,
+    asked: Asked,
     middleware: Sidestep,
     *,
     is_keyless: bool,
 ) -> Failure:
     """Return the last provider's failure, with what happened as its message.
 
-    Its ``retry_after`` is the seconds until a route of the step is due back.
+    Its ``retry_after`` is the seconds until a route of the step is due back. If a part of the
+    answer was sent, and another route is ready, the client is to ask again at once.
 
     Args:
         is_keyless: No key may be sent to the requested route.
     """
     failure = _last_failure(error, is_keyless=is_keyless)
     failure = replace(failure, message=_story(error), cause=None)
-    if failure.kind in _CURED_BY_WAITING:
-        failure.retry_after = _due_back(step, requested, middleware) or failure.retry_after
+    if failure.kind not in _CURED_BY_WAITING:
+        return failure
+    if isinstance(error, StreamInterrupted) and _is_ready(asked, middleware):
+        kind = _REPEATED_ON.get(asked.call.wire, FailureKind.OVERLOADED)
+        return replace(failure, kind=kind, status=None, retry_after=None, should_retry=None)
+    failure.retry_after = _due_back(step, asked.requested, middleware) or failure.retry_after
     return failure
 
 
@@ -91,6 +111,11 @@ def _story(error: Exception) -> str:
     notes = () if isinstance(error, Unserved) else getattr(error, "__notes__", ())
     told = notes[-1] if notes else str(error)
     return redact_shapes(told if told.startswith("sidestep: ") else f"sidestep: {told}")
+
+
+def _is_ready(asked: Asked, middleware: Sidestep) -> bool:
+    """True if the same request would start on a healthy route now."""
+    return not middleware.degraded.is_degraded(middleware.healthy(asked.name))
 
 
 def _due_back(step: Step | None, requested: Route, middleware: Sidestep) -> float | None:

@@ -325,9 +325,9 @@ class ServedStep:
     async def _refuse(self, error: Exception, step: Step | None) -> None:
         """Send the failure of the step: as a response, or as the end of a stream that has begun."""
         refused = self._refused
-        requested = self._asked.requested
-        is_keyless = self._why_keyless(requested) is not None
-        failure = failure_to_send(error, step, requested, self._middleware, is_keyless=is_keyless)
+        asked = self._asked
+        is_keyless = self._why_keyless(asked.requested) is not None
+        failure = failure_to_send(error, step, asked, self._middleware, is_keyless=is_keyless)
         is_alone = step is not None and len(step.attempts) == 1
         if (
             refused is not None

@@ -113,6 +113,53 @@ async def test_with_first_a_later_failure_ends_the_stream_and_a_repeat_starts_el
         assert again.headers["x-sidestep-route"] == SIBLING
 
 
+@pytest.mark.parametrize(
+    "error", [{"type": "rate_limit_error"}, {"type": "api_error"}, 429, 500, 503, 529]
+)
+@pytest.mark.parametrize(
+    ("route", "words"),
+    [
+        pytest.param(CLAUDE, '"type":"overloaded_error"', id="anthropic"),
+        pytest.param("groq/llama", '"type":"overloaded_error"', id="openai-chat"),
+        pytest.param("openai/gpt-5.6", '"code":"server_error"', id="openai-responses"),
+        pytest.param("gemini/gemini-3-pro", '"status":"UNAVAILABLE"', id="gemini"),
+    ],
+)
+async def test_with_first_a_client_is_told_to_repeat_at_once_if_a_sibling_is_ready(
+    route: str, words: str, error: object
+) -> None:
+    half = {**HALF, "error": error}
+    answers = {route: half, SIBLING: HELLO}
+    async with serving(answers, siblings={route: SIBLING}, hold="first") as served:
+        last = (await served.ask(route)).text.rstrip().split("\n\n")[-1]
+        again = await served.ask(route)
+
+    assert words in last
+    assert "try again in" not in last
+    assert again.headers["x-sidestep-route"] == SIBLING
+
+
+@pytest.mark.parametrize("error", [400, 401, 403, 404])
+async def test_with_first_a_client_is_not_told_to_repeat_what_only_it_can_handle(
+    error: int,
+) -> None:
+    half = {**HALF, "error": error}
+    async with serving({CLAUDE: half}, siblings={CLAUDE: SIBLING}, hold="first") as served:
+        answer = await served.ask(CLAUDE)
+
+    assert "overloaded" not in answer.text
+    assert served.middleware.degraded.snapshot() == {}
+
+
+async def test_with_first_a_client_is_told_to_wait_if_no_route_is_ready() -> None:
+    half = {**HALF, "error": 429}
+    async with serving({"openai/gpt-5.6": half}, hold="first") as served:
+        answer = await served.ask("openai/gpt-5.6")
+
+    assert '"code":"rate_limit_exceeded"' in answer.text
+    assert "try again in 60s" in answer.text
+
+
 @pytest.mark.parametrize("hold", ["whole", "first"])
 async def test_a_client_that_leaves_cancels_its_attempt_and_degrades_nothing(hold: str) -> None:
     async with serving({CLAUDE: STALLS}, siblings={CLAUDE: SIBLING}, hold=hold) as served:
