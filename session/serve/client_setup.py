@@ -6,6 +6,7 @@ Source: the agents of tests/clients, which were all started so.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,14 @@ _GEMINI_NEEDS = (
     '~/.gemini/settings.json must hold {"security": {"auth": {"selectedType": "gemini-api-key"}}}'
 )
 """Gemini CLI 0.61 reads this from no variable; without it, it ends with "Invalid auth method"."""
+_LAUNCHERS = frozenset(
+    {"npx", "npm", "bunx", "bun", "pnpm", "yarn", "env", "nice", "nohup", "time"}
+)
+"""Programs that start the client which stands behind their own words."""
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "pwsh", "powershell", "cmd"})
+_PACKAGES = {"codex": "@openai/codex", "gemini": "@google/gemini-cli"}
+"""The packages of npm that hold the clients."""
+_CODEX = re.compile(r"\bcodex\b")
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
@@ -104,12 +113,18 @@ class ClientSetup:
 
     def command(self, command: Sequence[str]) -> list[str]:
         """Return *command* with the options that a variable cannot replace."""
-        name, *rest = command
-        return [name, *(self.codex if _is(command, "codex") else ()), *rest]
+        place = _place(command, "codex")
+        options = () if place is None else self.codex
+        after = 0 if place is None else place + 1
+        return [*command[:after], *options, *command[after:]]
 
     def note(self, command: Sequence[str]) -> str | None:
         """Return what a person has to set for *command*, because no variable can."""
-        return f"Gemini CLI: {_GEMINI_NEEDS}" if _is(command, "gemini") else None
+        if _place(command, "gemini") is not None:
+            return f"Gemini CLI: {_GEMINI_NEEDS}"
+        if _named(command[0]) in _SHELLS and any(map(_CODEX.search, command)):
+            return f"Codex reads no variable: write codex {shlex.join(self.codex)}"
+        return None
 
     def lines(self) -> list[str]:
         """Return what a person pastes into the shell of a client, for each client."""
@@ -134,6 +149,26 @@ class ClientSetup:
         ]
 
 
-def _is(command: Sequence[str], client: str) -> bool:
-    """True if *command* starts *client*, wherever it is installed."""
-    return PurePath(command[0]).name in {client, f"{client}.exe", f"{client}.cmd"}
+def _place(command: Sequence[str], client: str) -> int | None:
+    """Return where *command* names *client*; None: it does not start it, or not by itself.
+
+    >>> _place(["npx", "-y", "@openai/codex@latest", "exec"], "codex")
+    2
+    """
+    if _named(command[0]) not in _LAUNCHERS:
+        return 0 if _is(command[0], client) else None
+    places = (place for place, word in enumerate(command) if _is(word, client))
+    return next(places, None)
+
+
+def _named(program: str) -> str:
+    """Return the name of *program*, without its folder and its ending on Windows."""
+    return PurePath(program).name.partition(".")[0]
+
+
+def _is(word: str, client: str) -> bool:
+    """True if *word* is the command or the package of *client*, wherever it is installed."""
+    package = _PACKAGES[client]
+    if word == package or word.startswith(f"{package}@"):
+        return True
+    return PurePath(word).name in {client, f"{client}.exe", f"{client}.cmd"}

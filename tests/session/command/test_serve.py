@@ -259,12 +259,38 @@ def test_the_lines_for_each_client_are_those_that_a_shell_takes() -> None:
     assert opencode["baseURL"] == "http://127.0.0.1:8504/gemini/v1beta"
 
 
-def test_codex_is_led_by_options_and_others_are_started_as_they_are() -> None:
-    setup = ClientSetup("http://127.0.0.1:8504", "t")
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["/usr/bin/codex", "|", "exec"], id="by its path"),
+        pytest.param(["codex.cmd", "|", "exec"], id="on Windows"),
+        pytest.param(["npx", "-y", "@openai/codex", "|", "exec"], id="by npx"),
+        pytest.param(["/usr/bin/npx", "@openai/codex@0.171.0", "|"], id="a version"),
+        pytest.param(["npx.cmd", "@openai/codex", "|", "exec"], id="npx on Windows"),
+        pytest.param(["pnpm", "dlx", "@openai/codex@latest", "|", "codex"], id="by pnpm"),
+        pytest.param(["env", "A=b", "codex", "|", "exec", "codex"], id="by env"),
+    ],
+)
+def test_codex_is_led_by_options_behind_its_name(command: list[str]) -> None:
+    setup, place = ClientSetup("http://127.0.0.1:8504", "t"), command.index("|")
+    expected = [*command[:place], *setup.codex, *command[place + 1 :]]
+    typed = [word for word in command if word != "|"]
 
-    assert setup.command(["/usr/bin/codex", "exec"])[-1] == "exec"
-    assert "model_providers.sidestep=" in " ".join(setup.command(["/usr/bin/codex", "exec"]))
-    assert setup.command(["claude", "-p"]) == ["claude", "-p"]
+    assert setup.command(typed) == expected
+    assert setup.note(typed) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["claude", "-p", "codex"],
+        ["npx", "@anthropic-ai/claude-code"],
+        ["sh", "-c", "codex exec"],
+        ["./codex-like"],
+    ],
+)
+def test_what_does_not_start_codex_by_itself_is_started_as_it_is(command: list[str]) -> None:
+    assert ClientSetup("http://127.0.0.1:8504", "t").command(command) == command
 
 
 @pytest.mark.parametrize(
@@ -272,6 +298,7 @@ def test_codex_is_led_by_options_and_others_are_started_as_they_are() -> None:
     [
         pytest.param(["gemini", "-p", "Hi"], True, id="Gemini CLI"),
         pytest.param(["/opt/bin/gemini"], True, id="by its path"),
+        pytest.param(["npx", "@google/gemini-cli@latest"], True, id="by npx"),
         pytest.param(["sh", "-c", "gemini"], False, id="inside a shell"),
         pytest.param(["claude"], False, id="another"),
     ],
@@ -281,6 +308,24 @@ def test_what_no_variable_sets_is_told(command: list[str], is_told: bool) -> Non
 
     assert ("settings.json" in (setup.note(command) or "")) is is_told
     assert any("settings.json" in line for line in setup.lines())
+
+
+@pytest.mark.parametrize(
+    ("command", "is_told"),
+    [
+        pytest.param(["sh", "-c", "cd work && codex exec"], True, id="inside a shell"),
+        pytest.param(["/bin/bash", "-lc", "npx @openai/codex"], True, id="its package"),
+        pytest.param(["sh", "-c", "claude"], False, id="another inside a shell"),
+        pytest.param(["claude", "-p", "What is codex?"], False, id="a prompt"),
+        pytest.param(["codex"], False, id="by itself"),
+    ],
+)
+def test_the_options_of_codex_are_told_where_they_cannot_be_added(
+    command: list[str], is_told: bool
+) -> None:
+    setup = ClientSetup("http://127.0.0.1:8504", None)
+
+    assert ("model_providers.sidestep=" in (setup.note(command) or "")) is is_told
 
 
 def test_a_proxy_is_not_asked_for_the_local_address() -> None:
