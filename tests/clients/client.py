@@ -46,9 +46,11 @@ class Client:
     @property
     def counted(self) -> dict[str, object]:
         """The answer after which the agent runs `COUNTED`, and asks again."""
-        if self.tool is None:
-            return {"text": self.edit}
-        arguments = json.loads(json.dumps(self.arguments).replace(SHELL, COUNTED))
+        return {"text": self.edit} if self.tool is None else self.asks_for(COUNTED)
+
+    def asks_for(self, command: str) -> dict[str, object]:
+        """Return the answer after which the agent runs *command*, and asks again."""
+        arguments = json.loads(json.dumps(self.arguments).replace(SHELL, command))
         return {
             "reasoning": "Hm.",
             "text": "I do.",
