@@ -27,8 +27,6 @@ _CURED_BY_WAITING = frozenset(
     | {FailureKind.TIMEOUT, FailureKind.NETWORK, FailureKind.TRUNCATED}
     | {FailureKind.EMPTY_RESPONSE}
 )
-
-
 _REPEATED_ON: Mapping[Wire, FailureKind] = MappingProxyType(
     {"openai-responses": FailureKind.SERVER_ERROR}
 )
@@ -37,6 +35,8 @@ _REPEATED_ON: Mapping[Wire, FailureKind] = MappingProxyType(
 Source: the agents of tests/clients. Codex ends its turn if the server is overloaded; opencode and
 qwen-code end theirs if it is anything else.
 """
+_AGAIN = "(overloaded: send the request again)"
+"""The words in a message after which Continue's `cn` asks again."""
 
 
 class Unserved(SidestepError):
@@ -76,7 +76,7 @@ def failure_to_send(
         return failure
     if isinstance(error, StreamInterrupted) and _is_ready(asked, middleware):
         kind = _REPEATED_ON.get(asked.call.wire, FailureKind.OVERLOADED)
-        return replace(failure, kind=kind, status=None, retry_after=None, should_retry=None)
+        return Failure(kind=kind, message=f"{failure.message} {_AGAIN}")
     failure.retry_after = _due_back(step, asked.requested, middleware) or failure.retry_after
     return failure
 

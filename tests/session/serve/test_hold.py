@@ -135,6 +135,7 @@ async def test_with_first_a_client_is_told_to_repeat_at_once_if_a_sibling_is_rea
         again = await served.ask(route)
 
     assert words in last
+    assert "overloaded: send the request again" in last
     assert "try again in" not in last
     assert again.headers["x-sidestep-route"] == SIBLING
 
