@@ -26,6 +26,11 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
         )
 
 
+@pytest.fixture(scope="module", autouse=True)
+def without_settings() -> None:
+    """Hide nothing, because pip may need a proxy and its certificates."""
+
+
 @pytest.fixture(scope="session")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Copies:
     return Copies(tmp_path_factory.mktemp("copies"))
