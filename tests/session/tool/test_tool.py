@@ -91,7 +91,7 @@ async def test_a_plain_function_does_not_hold_up_the_loop() -> None:
     outputs: list[object] = []
 
     async def wait() -> None:
-        outputs.append((await run(lambda: goes_on.wait(10))).output)
+        outputs.append((await run(lambda: goes_on.wait(60))).output)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(wait)
