@@ -51,7 +51,10 @@ class BackgroundTask:
         try:
             with self._scope:
                 await self._work()
-        except anyio.get_cancelled_exc_class():
+        except anyio.get_cancelled_exc_class() as exc:
+            if not self._scope.cancel_called:
+                self.error = RuntimeError("the work was cancelled, but not by its owner")
+                self.error.__cause__ = exc
             raise
         except BaseException as error:  # noqa: BLE001 - `error` holds it
             self.error = error

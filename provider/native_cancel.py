@@ -7,13 +7,14 @@ do not reach directly.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import sniffio
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator
     from typing import Any
 
 T = TypeVar("T")
@@ -76,3 +77,28 @@ async def run_to_end(work: Callable[[], Coroutine[Any, Any, None]], *, seconds: 
         raise cancelled
     if not task.cancelled():
         task.result()
+
+
+def is_stray_cancellation(exc: BaseException) -> bool:
+    """True if *exc* is a cancellation by asyncio, but nobody cancelled the current task.
+
+    Code gets such an exception if it waits for another task or future that is cancelled. Passed
+    on, it would end this task in silence, as if its owner had cancelled it.
+    """
+    if type(exc).__name__ != "CancelledError" or sniffio.current_async_library() != "asyncio":
+        return False
+    from asyncio import current_task  # already imported by now
+
+    task = current_task()
+    return task is not None and task.cancelling() == 0
+
+
+@contextmanager
+def without_stray_cancellations(name: str) -> Iterator[None]:
+    """Raise a `RuntimeError` for a stray cancellation in the block, where *name* is called."""
+    try:
+        yield
+    except BaseException as exc:
+        if not is_stray_cancellation(exc):
+            raise
+        raise RuntimeError(f"what {name} waited for was cancelled") from exc

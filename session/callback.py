@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from inspect import isawaitable, iscoroutine
+from typing import TypeVar
 
 from ..provider.log import logger
 from ..provider.secret import redact_shapes
 
+T = TypeVar("T")
+
+_CANCELLATIONS = {"Cancelled", "CancelledError"}
+"""Of trio and of asyncio, which need not be imported."""
 _SHOWN = 80
 """Characters of a wrong value that a message shows."""
+
+
+def is_own_error(exc: BaseException) -> bool:
+    """True if *exc* of a synchronous callback is an error of it, and must not end the program.
+
+    A cancellation is such an error: it ends a task only where the task awaits, and the callback
+    awaits nothing. It comes from something else that was cancelled, such as a future that the
+    callback asks for its result.
+    """
+    return isinstance(exc, Exception) or type(exc).__name__ in _CANCELLATIONS
+
+
+def call(name: str, hook: Callable[..., T], *args: object) -> T:
+    """Return what the synchronous *hook* with that *name* returns.
+
+    Raises:
+        RuntimeError: It raised a cancellation, which would end the task of the step in silence.
+    """
+    try:
+        return hook(*args)
+    except BaseException as exc:
+        if isinstance(exc, Exception) or not is_own_error(exc):
+            raise
+        raise RuntimeError(f"`{name}` raised {type(exc).__name__}") from exc
 
 
 def log_callback_error(what: str) -> None:

@@ -15,7 +15,7 @@ from typing import Literal
 from ..provider.delta import Delta, ReasoningDelta, TextDelta, ToolCallEnded, ToolCallStarted
 from ..provider.failure import Failure, Scope
 from ..provider.route import Route
-from .callback import log_callback_error, refuse_awaitable
+from .callback import is_own_error, log_callback_error, refuse_awaitable
 from .turn_event import AttemptCost, Compacted, ToolRunEnded, ToolRunStarted, TurnEnded
 
 
@@ -298,7 +298,9 @@ def notify(listener: Callable[[Event], object], event: Event) -> None:
         returned = listener(event)
         if returned is not None:
             refuse_awaitable("on_event", returned)
-    except Exception:  # noqa: BLE001 - it is logged
+    except BaseException as exc:
+        if not is_own_error(exc):
+            raise
         log_listener_error(event)
 
 

@@ -16,7 +16,7 @@ from ..provider.conversation import Conversation, Part
 from ..provider.fork import after_fork, renew_lock
 from ..provider.log import logger
 from ..provider.route import Route
-from .callback import log_callback_error
+from .callback import is_own_error, log_callback_error
 from .event import Event
 
 
@@ -68,9 +68,6 @@ class TurnStarted:
 
 Observation = Event | FirstOutput | RequestSent | AnswerRead | TurnStarted
 Observer = Callable[[Observation], object]
-_CANCELLATIONS = {"Cancelled", "CancelledError"}
-"""Of trio and of asyncio, which need not be imported. Both cancel a task only where it awaits, and
-an observer does not await, so that what it raises is of a loop of its own, as of an exporter's."""
 
 
 class HandlerTable:
@@ -118,10 +115,8 @@ class Observers:
         for call, observer in self._find(type(observation)) if calls is None else calls:
             try:
                 call(observation)
-            except Exception:  # noqa: BLE001 - it is logged
-                self._complain(observer, observation)
             except BaseException as exc:
-                if type(exc).__name__ not in _CANCELLATIONS:
+                if not is_own_error(exc):
                     raise
                 self._complain(observer, observation)
 

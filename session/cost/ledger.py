@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, SupportsFloat
 from ...provider.conversation import Usage
 from ...provider.log import logger
 from ..argument import number, shown
-from ..callback import log_callback_error
+from ..callback import is_own_error, log_callback_error
 from .account import Account, Amount
 from .budget import Budget
 from .cost import Cost
@@ -124,7 +124,9 @@ class Ledger:
             return 0.0
         try:
             returned = price(route, usage)
-        except Exception:  # noqa: BLE001 - it is logged
+        except BaseException as exc:
+            if not is_own_error(exc):
+                raise
             log_callback_error(f"`price` raised on {route}")
             return None
         money = _money(returned)

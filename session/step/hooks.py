@@ -10,7 +10,7 @@ from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING
 
 from ...provider.log import logger
-from ..callback import log_callback_error, refuse_awaitable, shown, wrong_value
+from ..callback import call, is_own_error, log_callback_error, refuse_awaitable, shown, wrong_value
 from .waiter import BLOCKING, IN_LOOP, Waiter
 
 if TYPE_CHECKING:
@@ -109,7 +109,9 @@ class Hooks:
         self._repaired.add(route)
         try:
             change: object = self._repair(failure)
-        except Exception:  # noqa: BLE001 - it is logged
+        except BaseException as exc:
+            if not is_own_error(exc):
+                raise
             log_callback_error(f"`repair` raised after {failure.kind}")
             return None
         if change is None or isinstance(change, str):
@@ -122,7 +124,7 @@ _COUNTED = "the number of tokens as an `int` of 0 or more, or None if it is not 
 
 def _checked_serves(serves: Callable[[Route], object]) -> Callable[[Route], bool | str]:
     def ask(route: Route) -> bool | str:
-        verdict = serves(route)
+        verdict = call("serves", serves, route)
         if isinstance(verdict, bool | str):
             return verdict
         raise wrong_value("serves", verdict, "True, False, or a text that says why not")
@@ -145,10 +147,10 @@ def _checked_check_move(
 
 
 def _checked_before_attempt(before_attempt: Callable[[Route], object]) -> Callable[[Route], None]:
-    def call(route: Route) -> None:
-        refuse_awaitable("before_attempt", before_attempt(route))
+    def ask(route: Route) -> None:
+        refuse_awaitable("before_attempt", call("before_attempt", before_attempt, route))
 
-    return call
+    return ask
 
 
 def refuse_asynchronous(name: str, hook: Callable[..., object]) -> None:

@@ -12,7 +12,7 @@ from typing import Self
 from ...provider.catalog.provider import Provider
 from ...provider.failure import Failure, FailureKind
 from ...provider.route import Route
-from ..callback import log_callback_error, wrong_value
+from ..callback import is_own_error, log_callback_error, wrong_value
 from ..clock import Clock, SystemClock, wait_of
 from ..deadline import Deadline
 from ..error import StepFailed
@@ -337,7 +337,9 @@ class Sidestep(Observable):
             return None
         try:
             named: object = self._classify(exc)
-        except Exception:  # noqa: BLE001 - it is logged
+        except BaseException as raised:
+            if not is_own_error(raised):
+                raise
             log_callback_error(f"`classify` raised on {type(exc).__name__}")
             return None
         if named is None or isinstance(named, Failure | FailureKind):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from ...provider.log import logger
-from ..callback import refuse_awaitable
+from ..callback import is_own_error, refuse_awaitable
 from ..event import (
     AttemptFailed,
     AttemptStarted,
@@ -204,11 +204,11 @@ class StepReporter:
             try:  # `notify`, without a call more for each event
                 if (returned := listener(event)) is not None:
                     refuse_awaitable("on_event", returned)
-            except Exception:  # noqa: BLE001 - it is logged
-                log_listener_error(event)
-            except BaseException as interrupt:  # noqa: BLE001 - `raise_interrupt` raises it
-                if self.interrupt is None:
-                    self.interrupt = interrupt
+            except BaseException as exc:  # noqa: BLE001 - `raise_interrupt` raises what is not logged
+                if is_own_error(exc):
+                    log_listener_error(event)
+                elif self.interrupt is None:
+                    self.interrupt = exc
 
 
 NOBODY = (None, None, None, None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio.lowlevel
 
+from ...provider.native_cancel import without_stray_cancellations
 from ..callback import wrong_value
 from ..clock import Clock, wait_of
 from .call_limit import CallLimit, DeadlineCheck, call_limit
@@ -91,7 +92,8 @@ class LoopWaiter:
         """Return what *hook*, which has to be asynchronous, returns in the end."""
         if not isawaitable(returned):
             raise wrong_value(hook, returned, wanted, is_async=True)
-        value: object = await returned
+        with without_stray_cancellations(f"`{hook}`"):
+            value: object = await returned
         return value
 
 

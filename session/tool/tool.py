@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import re
@@ -16,6 +15,7 @@ import anyio.to_thread
 from ...provider.conversation import Output, ToolCall, ToolSpec
 from ...provider.handover.shortened import shortened_input
 from ...provider.json_value import write_json
+from ...provider.native_cancel import is_stray_cancellation
 from .arguments import Arguments, BadArguments
 from .output import bounded, clean, output_of
 from .signature import description_of, is_async, name_of, parameters_of
@@ -172,12 +172,12 @@ class Tool:
             with anyio.move_on_after(self.timeout):
                 returned = await self._call(arguments)
                 return _output_of(returned)
-        except asyncio.CancelledError:
-            if _is_cancelled():
-                raise
-            return f"{self.name!r} broke off: what it waited for was cancelled.", True
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is for the model
             return clean(_message(error)), True
+        except BaseException as exc:
+            if not is_stray_cancellation(exc):
+                raise
+            return f"{self.name!r} broke off: what it waited for was cancelled.", True
         return (
             f"{self.name!r} was stopped, because it had not ended after {self.timeout:g} s. "
             "What it did until then is done; ask it for less at once.",
@@ -202,15 +202,6 @@ def _output_of(returned: object) -> tuple[Output, bool]:
     except Exception as error:  # noqa: BLE001 - whatever its `str` raises
         why = clean(_message(error))
         return f"It ran to its end, but what it returned cannot be shown ({why}).", True
-
-
-def _is_cancelled() -> bool:
-    """True if the caller cancelled the current task."""
-    try:
-        task = asyncio.current_task()
-    except RuntimeError:  # trio has its own cancellation
-        return False
-    return task is None or task.cancelling() > 0
 
 
 def tools_by_name(tools: Iterable[Tool | Callable[..., object]]) -> dict[str, Tool]:

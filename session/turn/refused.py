@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...provider.error import ProviderError
 from ...provider.failure import Failure, FailureKind
 from ...provider.handover.plain_text import message_digest
+from ...provider.native_cancel import without_stray_cancellations
 from ..error import (
     BudgetExceeded,
     ContextOverflow,
@@ -170,7 +171,7 @@ async def _shorten(
     state.room = room = _room_after(error, size)
     is_shorter = False
     try:
-        while await compact():
+        while await _call(compact):
             is_shorter = True
             before, size = size, state.tokens
             if room is None or size <= room or size >= before:
@@ -178,6 +179,11 @@ async def _shorten(
     finally:
         state.room = None
     return is_shorter
+
+
+async def _call(compact: Callable[[], Awaitable[bool]]) -> bool:
+    with without_stray_cancellations("`compact`"):
+        return await compact()
 
 
 def _room_after(error: Exception, sent: int) -> int | None:

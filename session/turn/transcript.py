@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import anyio
 
 from ...provider.conversation import ToolCall
+from ...provider.native_cancel import without_stray_cancellations
 from ..error import StoreError
 from ..step.move_policy import MoveHistory
 from ..step.step_error import describe
@@ -299,7 +300,8 @@ class Transcript:
 def _explained() -> Iterator[None]:
     """Turn any exception of an agent's own store into a `StoreError`."""
     try:
-        yield
+        with without_stray_cancellations("the store"):
+            yield
     except StoreError:
         raise
     except Exception as error:

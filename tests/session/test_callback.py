@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import suppress
 from typing import Any
@@ -68,6 +69,46 @@ async def test_a_hook_that_raises_is_logged_with_its_traceback_and_no_key(
     await refuse(engine, **options)
 
     assert_told(name, caplog)
+
+
+def cancelled(*_: object) -> Any:
+    """Raise what a future that was cancelled raises when it is asked for its result."""
+    raise asyncio.CancelledError
+
+
+async def cancelled_later(*_: object) -> Any:
+    cancelled()
+
+
+@pytest.mark.parametrize(
+    ("name", "hooks", "options"),
+    [
+        pytest.param("on_event", {"on_event": cancelled}, {}, id="on_event of all steps"),
+        pytest.param("on_event", {}, {"on_event": cancelled}, id="on_event of a step"),
+        pytest.param("classify", {"classify": cancelled}, {}, id="classify"),
+        pytest.param("repair", {}, {"repair": cancelled}, id="repair"),
+        pytest.param("count", {}, {"count": cancelled_later}, id="count"),
+    ],
+)
+async def test_a_hook_that_asks_what_was_cancelled_does_not_cancel_the_step(
+    name: str, hooks: dict[str, Any], options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = Sidestep.from_env({"SIDESTEP_ROUTING_RULES": RULES}, clock=VirtualClock(), **hooks)
+
+    await refuse(engine, **options)
+
+    assert f"`{name}` raised" in caplog.text
+
+
+async def test_a_callback_of_a_session_that_asks_what_was_cancelled_does_not_cancel_the_turn(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with Outage({A: {"text": "hello"}}, session={"price": cancelled}) as outage:
+        outage.session.on_event = cancelled
+        assert (await outage.session.turn("hi")).text == "hello"
+
+    assert "`on_event` raised on TurnEnded" in caplog.text
+    assert "`price` raised" in caplog.text
 
 
 async def test_a_price_that_raises_is_logged_with_its_traceback_and_no_key(

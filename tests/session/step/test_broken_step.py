@@ -169,6 +169,10 @@ def wrong(kind: Any = FailureKind.OVERLOADED, message: Any = "", **fields: Any) 
         pytest.param({"serves": Takes(Bug())}, {}, "Bug", id="serves raises"),
         pytest.param({"serves": Takes(KeyboardInterrupt())}, {}, "KeyboardI", id="serves, Ctrl-C"),
         pytest.param(
+            {"serves": Takes(asyncio.CancelledError())}, {},
+            "RuntimeError: `serves` raised CancelledError", id="serves asks what was cancelled",
+        ),
+        pytest.param(
             {"serves": Takes(None)}, {},
             "`serves` returned None: return True, False, or a text that says why not",
             id="serves gives None",
@@ -375,6 +379,17 @@ async def test_an_asynchronous_listener_is_named(caplog: pytest.LogCaptureFixtur
     assert await take(run.step, Later("hello")) == "hello"
     assert "`on_event` returned <coroutine" in caplog.text
     assert "write it without `async`, and return None" in caplog.text
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_a_hook_that_waits_for_what_was_cancelled_does_not_cancel_the_step() -> None:
+    run = Run({"check_move": Later(asyncio.CancelledError())})
+
+    error = await run.take(down := Down())
+
+    assert repr(error) == "RuntimeError('what `check_move` waited for was cancelled')"
+    assert down in list(chain(error))
+    run.check_ended(is_degraded=True)
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)

@@ -42,15 +42,20 @@ class Disk:
 
 
 class FailingStore(MemoryStore):
-    """A store in memory that writes to *disk*."""
+    """A store in memory that writes to *disk*.
 
-    def __init__(self, disk: Disk) -> None:
+    Args:
+        error: What a write that fails raises; None: a `StoreError`.
+    """
+
+    def __init__(self, disk: Disk, error: BaseException | None = None) -> None:
         super().__init__()
         self.disk = disk
+        self.error = StoreError("the disk is full") if error is None else error
 
     def _write(self) -> None:
         if not self.disk.has_room():
-            raise StoreError("the disk is full")
+            raise self.error
 
     async def append(self, message: Message) -> int:
         self._write()

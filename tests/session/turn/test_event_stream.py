@@ -150,3 +150,21 @@ async def test_a_cancellation_of_asyncios_own_stays_one() -> None:
         ended = await outage.session.turn("and now?")
 
     assert ended.text == "hello"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_a_turn_that_somebody_else_cancels_does_not_end_the_stream_in_silence() -> None:
+    def listen(event: Event) -> None:
+        task = asyncio.current_task()
+        if isinstance(event, TextDelta) and task is not None:
+            task.cancel()
+
+    async with Outage({A: {"text": "hello"}}) as outage:
+        outage.session.on_event = listen
+
+        async def read() -> None:
+            async with outage.session.stream("hi") as events:
+                assert [event async for event in events]
+
+        with anyio.fail_after(60), pytest.raises(RuntimeError, match="cancelled, but not by"):
+            await read()

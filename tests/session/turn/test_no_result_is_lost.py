@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -90,9 +91,19 @@ EAGER = pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eage
         pytest.param(FOR_EVER, 3, id="for ever, in three turns"),
     ],
 )
-async def test_any_write_may_fail(how: str, patience: int, *, eager: bool, whole: bool) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(None, id="an error of ours"),
+        pytest.param(asyncio.CancelledError(), id="what the store waited for was cancelled"),
+        pytest.param(LookupError(), id="any exception"),
+    ],
+)
+async def test_any_write_may_fail(
+    how: str, patience: int, error: BaseException | None, *, eager: bool, whole: bool
+) -> None:
     async def play(disk: Disk) -> int:
-        store = FailingStore(disk)
+        store = FailingStore(disk, error)
         worker = Worker(store=store, eager=eager)
         failures = await finish(worker, store, disk.make_room, patience=patience)
         await check(worker, store)
