@@ -199,6 +199,15 @@ class Reply:
         if is_late and (is_suppressed or error is None) and not self._stream.reading.is_whole:
             raise self._late() from None
 
+    async def end(self) -> None:
+        """Close the connection, so that another request can take its place; `parts` stay.
+
+        The end of the block does so as well. Call this before it if nothing more is read, but the
+        block goes on.
+        """
+        self._idle_timer.stop()
+        await self._close()
+
     async def _open(self) -> None:
         """Send the request, and read the response if it is not a stream."""
         self._place = await self._http.take_place()

@@ -141,8 +141,9 @@ class Body:
         self.is_released = True
 
     async def abandon(self) -> None:
-        """Close the connection, even while we are being cancelled."""
-        await run_to_end(self._abandon, seconds=4 * _CLOSE)
+        """Close the connection, even while we are being cancelled; a second call does nothing."""
+        if self._response is not None:
+            await run_to_end(self._abandon, seconds=4 * _CLOSE)
 
     async def _close(self) -> None:
         if self._response is not None:

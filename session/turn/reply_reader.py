@@ -132,6 +132,7 @@ class ReplyReader:
                 await self._read(reply, attempt, emit, tasks)
             except Exception as error:  # noqa: BLE001 - raised below, when the tools have ended
                 failure = error
+            await reply.end()  # the tools may ask a model as well, and wait for our place
         for problem in (*self._failures, failure):
             if problem is not None:
                 raise problem
