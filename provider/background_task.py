@@ -22,13 +22,21 @@ _LONGEST_END = 86_400.0
 class BackgroundTask:
     """Runs *work* at once, until it ends or any task calls `aclose`.
 
+    Args:
+        at_end: Called once the work has ended, also if somebody else cancelled it before it began.
+
     Attributes:
         end: Set once the work has ended.
         error: What the work raised, because nobody waits for the task; None: nothing.
     """
 
-    def __init__(self, work: Callable[[], Awaitable[object]]) -> None:
+    def __init__(
+        self,
+        work: Callable[[], Awaitable[object]],
+        at_end: Callable[[], None] = lambda: None,
+    ) -> None:
         self._work = work
+        self._at_end = at_end
         self._scope = anyio.CancelScope()
         self.end = anyio.Event()
         self._task: Task[None] | None = None  # of asyncio, which refers to its tasks weakly
@@ -41,6 +49,7 @@ class BackgroundTask:
         from asyncio import get_running_loop
 
         self._task = get_running_loop().create_task(self._run())
+        self._task.add_done_callback(self._end_unbegun)
 
     @property
     def has_ended(self) -> bool:
@@ -52,14 +61,26 @@ class BackgroundTask:
             with self._scope:
                 await self._work()
         except anyio.get_cancelled_exc_class() as exc:
-            if not self._scope.cancel_called:
-                self.error = RuntimeError("the work was cancelled, but not by its owner")
-                self.error.__cause__ = exc
+            self._blame_others(exc)
             raise
         except BaseException as error:  # noqa: BLE001 - `error` holds it
             self.error = error
         finally:
             self.end.set()
+            self._at_end()
+
+    def _end_unbegun(self, _task: Task[None]) -> None:
+        """End if the task was cancelled before its first step, so that nothing of `_run` ran."""
+        if not self.has_ended:
+            self._blame_others(None)
+            self.end.set()
+            self._at_end()
+
+    def _blame_others(self, cause: BaseException | None) -> None:
+        """Set the error of a cancellation that does not come from `aclose`."""
+        if not self._scope.cancel_called:
+            self.error = RuntimeError("the work was cancelled, but not by its owner")
+            self.error.__cause__ = cause
 
     async def aclose(self, *, seconds: float = math.inf) -> None:
         """Cancel the work, and return once it has ended, even if the caller is cancelled meanwhile.

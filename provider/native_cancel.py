@@ -62,17 +62,22 @@ async def run_to_end(work: Callable[[], Coroutine[Any, Any, None]], *, seconds: 
     # The scope holds off the cancellations of other scopes, so that only asyncio's own gets here.
     with anyio.CancelScope(shield=True):
         loop = get_running_loop()
-        task = loop.create_task(work())
-        timer = loop.call_later(seconds, task.cancel)
-        while not task.done():
-            try:
-                await shield(task)
-            except CancelledError as error:
-                if not task.cancelled():
-                    cancelled = error
-            except Exception:  # noqa: BLE001, S110 - raised below
-                pass
-        timer.cancel()
+        ends_at = loop.time() + seconds
+        # If somebody cancels every task of the loop, the second task still does the work.
+        for _ in range(2):
+            task = loop.create_task(work())
+            timer = loop.call_at(ends_at, task.cancel)
+            while not task.done():
+                try:
+                    await shield(task)
+                except CancelledError as error:
+                    if not task.cancelled():
+                        cancelled = error
+                except Exception:  # noqa: BLE001, S110 - raised below
+                    pass
+            timer.cancel()
+            if not task.cancelled() or loop.time() >= ends_at:
+                break
     if cancelled is not None:
         raise cancelled
     if not task.cancelled():

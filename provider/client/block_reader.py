@@ -53,7 +53,7 @@ class BlockReader:
             from asyncio import get_running_loop  # imported by now; at the top it costs 20 ms
 
             self._future = get_running_loop().create_future
-        self._task = BackgroundTask(self._read_all)
+        self._task = BackgroundTask(self._read_all, self._wake)
 
     def __aiter__(self) -> Self:
         return self
@@ -89,15 +89,12 @@ class BlockReader:
         await self._task.aclose(seconds=seconds)
 
     async def _read_all(self) -> None:
-        try:
-            async for block in self._blocks:
-                self._read.append(block)
-                self._wake()
-                if len(self._read) >= _MOST:
-                    self._room = anyio.Event()
-                    await self._room.wait()
-        finally:
+        async for block in self._blocks:
+            self._read.append(block)
             self._wake()
+            if len(self._read) >= _MOST:
+                self._room = anyio.Event()
+                await self._room.wait()
 
     def _wake(self) -> None:
         arrival, self._arrival = self._arrival, None

@@ -155,6 +155,8 @@ class Body:
         if self._reader is not None:
             await self._reader.aclose(seconds=_CLOSE)
         await BackgroundTask(self._close).wait(_CLOSE)
+        if self._response is not None and not self._response.is_closed:
+            await self._close()  # somebody cancelled the task before it began
         for layer in reversed(self._layers):
             await _end(layer)
         self._forget()

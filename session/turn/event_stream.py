@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -37,7 +38,7 @@ class EventStream:
             raise RuntimeError("a stream is entered once: call `session.stream` again")
         # This never waits for a slow reader, because the provider's deadlines go on.
         self._send, self._events = anyio.create_memory_object_stream[Event](float("inf"))
-        self._turn = BackgroundTask(self._run)
+        self._turn = BackgroundTask(partial(self._take, self._emit), self._send.close)
         return self._events
 
     async def __aexit__(
@@ -53,10 +54,6 @@ class EventStream:
             self._events.close()
         if error is None and self._turn.error is not None:
             raise self._turn.error
-
-    async def _run(self) -> None:
-        with self._send:
-            await self._take(self._emit)
 
     def _emit(self, event: Event) -> None:
         # The reader may have closed the other end.

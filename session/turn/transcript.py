@@ -74,7 +74,8 @@ class Transcript:
         """Read the store, once, and close the calls that were running.
 
         Such a call may have run in part or in full, so it never runs again. Later calls of `load`
-        close what the store refused to close when a turn ended.
+        close what the store refused to close when a turn ended, and read the store again if a
+        write was cut off.
 
         Raises:
             StoreError: The store cannot be read or written.
@@ -138,7 +139,7 @@ class Transcript:
 
         try:
             await self._write(lambda: self.store.save_part(key, index, call), put)
-        except StoreError:
+        except BaseException:
             if call.state not in _OPEN:
                 self._unstored.setdefault(key, {}).setdefault(index, call)
             raise
@@ -205,8 +206,15 @@ class Transcript:
         """
         with anyio.CancelScope(shield=True):
             async with self._writing:  # so that no write undoes another
-                with _explained():
-                    written = await write()
+                try:
+                    with _explained():
+                        written = await write()
+                except StoreError:
+                    raise
+                except BaseException:
+                    # Nobody knows whether it was written: the next `load` reads the store again.
+                    self._is_loaded = False
+                    raise
                 take(written)
 
     async def close_last(self, *, output: str | None = None, is_new_turn: bool = False) -> None:

@@ -153,6 +153,25 @@ async def test_a_cancellation_of_asyncios_own_stays_one() -> None:
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
+async def test_a_turn_that_somebody_else_cancels_before_it_began_ends() -> None:
+    async with Outage({A: {"text": "hello"}}) as outage:
+        before = asyncio.all_tasks()
+
+        async def read() -> None:
+            async with outage.session.stream("hi") as events:
+                for task in asyncio.all_tasks() - before:
+                    task.cancel()
+                assert [event async for event in events] == []
+
+        with anyio.fail_after(60):
+            with pytest.raises(RuntimeError, match="cancelled, but not by"):
+                await read()
+            ended = await outage.session.turn("and now?")
+
+    assert ended.text == "hello"
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)
 async def test_a_turn_that_somebody_else_cancels_does_not_end_the_stream_in_silence() -> None:
     def listen(event: Event) -> None:
         task = asyncio.current_task()

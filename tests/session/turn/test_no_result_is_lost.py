@@ -6,9 +6,10 @@ import asyncio
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -28,6 +29,8 @@ from sidestep.session.turn.transcript import UNSTARTED
 
 from .failing_store import FOR_EVER, ONCE, Disk, FailingStore, failing_statements
 from .worker import JOBS, Worker
+
+T = TypeVar("T")
 
 pytestmark = pytest.mark.asyncio
 
@@ -115,6 +118,70 @@ async def test_any_write_may_fail(
     for at in range(1, healthy.writes + 1, 1 if whole else 2):
         failures = await play(Disk(at, how))
         assert failures == patience or (eager and how == ONCE), at
+
+
+class CutOffStore(FailingStore):
+    """A store; somebody cancels every task during a write, as `asyncio.run` does at its end.
+
+    So nobody knows what was written.
+
+    Args:
+        is_written: The write that is cut off is written all the same.
+    """
+
+    def __init__(self, disk: Disk, *, is_written: bool) -> None:
+        super().__init__(disk)
+        self.is_written = is_written
+        self.others = asyncio.all_tasks()
+
+    def _write(self) -> None:
+        """Write; `_cut_off` does what a disk does otherwise."""
+
+    async def _cut_off(self, write: Awaitable[T]) -> T:
+        if self.disk.has_room():
+            return await write
+        if self.is_written:
+            await write
+        else:
+            write.close()  # type: ignore[attr-defined]
+        for task in asyncio.all_tasks() - self.others:
+            task.cancel()
+        await asyncio.sleep(3600)
+        raise AssertionError
+
+    async def append(self, message: Message) -> int:
+        return await self._cut_off(super().append(message))
+
+    async def save_part(self, key: int, index: int, part: Part) -> None:
+        await self._cut_off(super().save_part(key, index, part))
+
+    async def rewrite(self, key: int, message: Message) -> None:
+        await self._cut_off(super().rewrite(key, message))
+
+
+# What Python says of tasks that were cancelled before their first step.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@EAGER
+@pytest.mark.parametrize("is_written", [False, True], ids=["not written", "written"])
+async def test_any_write_may_be_cut_off(*, is_written: bool, eager: bool, whole: bool) -> None:
+    async def play(disk: Disk) -> None:
+        store = CutOffStore(disk, is_written=is_written)
+        worker = Worker(store=store, eager=eager)
+        worker.in_tool = lambda job: worker.session.steer("Hurry.") if job == "job-9" else None
+        with suppress(asyncio.CancelledError):
+            await asyncio.create_task(worker.session.turn("Do it."))
+        disk.make_room()
+        ended = await worker.session.turn(None)
+        assert ended.text == "Done."
+        messages = worker.session.conversation.messages
+        assert [*(await store.load()).values()] == messages
+        assert len(set(worker.done)) == len(worker.done)
+        assert results(messages) == {job: f"did {job}" for job in worker.ended}, disk.at
+
+    healthy = Disk()
+    await play(healthy)
+    for at in range(1, healthy.writes + 1, 1 if whole else 2):
+        await play(Disk(at))
 
 
 @EAGER
