@@ -9,7 +9,7 @@ from ...provider.classify.time_text import seconds_until
 from ...provider.failure import FailureKind
 from ..event import RouteOut
 from .decision import may_change_key, passes_with_time
-from .step_error import error_to_raise
+from .step_error import error_to_raise, routes_too_small_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,8 @@ class Patience:
         self._tool = tool
         self._active = step.engine.active
         self._since = step.clock.time()
-        self._routes = () if _is_too_long(step) else tuple(_keys_out(step, stop))
+        # A shorter conversation would go on, so that it is compacted instead.
+        self._routes = () if routes_too_small_for(step) else tuple(_keys_out(step, stop))
 
     def begin(self, failure: Failure) -> Stop | None:
         """Report that the step waits; return how the step ends instead, if it does not wait."""
@@ -207,11 +208,6 @@ class Patience:
         if outage is None:
             return None if _is_retried(self._step, out.key) else 0.0
         return outage.seconds or None
-
-
-def _is_too_long(step: BaseStep) -> bool:
-    """True if a shorter conversation would go on, so that it is compacted instead."""
-    return bool(step.walk.passed_over_as_too_long())
 
 
 def _keys_out(step: BaseStep, stop: Stop) -> Iterator[_Out]:

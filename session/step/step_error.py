@@ -59,11 +59,12 @@ def error_to_raise(
         )
     summary = summarize_attempts(step.attempts, stop.why, step.degraded)
     failure = attempt.failure
-    if failure is not None and failure.kind is FailureKind.CONTEXT_OVERFLOW:
-        return _overflow(step, [attempt.route], summary)
-    too_long = step.walk.passed_over_as_too_long()
-    if too_long and failure is not None and not is_final(failure):
-        return _overflow(step, too_long, summary)
+    too_long = routes_too_small_for(step)
+    if too_long and failure is not None:
+        if failure.kind is FailureKind.CONTEXT_OVERFLOW:
+            return _overflow(step, overflowed(step.attempts), summary)
+        if not is_final(failure):
+            return _overflow(step, too_long, summary)
     unfit = {r: why for r, why in step.skipped.items() if why not in TEMPORARY_REASONS}
     if unfit:
         listed = ", ".join(f"{route} ({why})" for route, why in unfit.items())
@@ -74,6 +75,24 @@ def error_to_raise(
         with suppress(Exception):  # some classes take no note
             exc.add_note(f"sidestep: {summary}")  # an error of ours says itself what to do
     return exc
+
+
+def routes_too_small_for(step: BaseStep) -> list[Route]:
+    """Return the routes that found *step* too long, and those that were passed over as too small.
+
+    With a hint a step moves on from a route that found it too long.
+    """
+    return list(dict.fromkeys(overflowed(step.attempts) + step.walk.passed_over_as_too_long()))
+
+
+def overflowed(attempts: Sequence[BaseAttempt]) -> list[Route]:
+    """Return the routes where the last of *attempts* was too long.
+
+    After an earlier one the step may have asked for a shorter answer, which was not too long.
+    """
+    last = {attempt.route: attempt.failure for attempt in attempts}
+    overflow = FailureKind.CONTEXT_OVERFLOW
+    return [route for route, failure in last.items() if failure and failure.kind is overflow]
 
 
 def no_route_error(step: BaseStep) -> ContextOverflow | FallbackExhausted:

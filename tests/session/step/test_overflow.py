@@ -18,6 +18,7 @@ from sidestep import (
     Route,
     Sidestep,
 )
+from sidestep.provider.cure import Change, Cure
 from sidestep.provider.failure import Failure, FailureKind
 
 from ...virtual import VirtualClock
@@ -92,6 +93,16 @@ CASES = [
          needs=LONG, attempts=0, count=45_000),
     Case("one is too small, and the other fails", hinted(openrouter=8_000), 8_000,
          {B: lambda: Answer(503)}, LONG, attempts=6),
+    Case("a hint moves on, and the other fails", hinted(openrouter=8_000), 8_000,
+         {A: TooLong, B: lambda: Answer(503)}, attempts=7),
+    Case("a hint moves on, and the other is too small as well",
+         hinted(openrouter=8_000, anthropic=9_000), 9_000,
+         {A: TooLong, B: said_by_sidestep}, attempts=2),
+    Case("a hint moves on, and the other is passed over",
+         hinted(openrouter=60_000, anthropic=9_000), 60_000, {A: TooLong}, LONG),
+    Case("a hint moves on, and would wait for the other",
+         hinted() | {"SIDESTEP_LIMITS": '{"patienceSeconds": 3600}'}, None,
+         {A: TooLong, B: lambda: Answer(503)}, attempts=7),
 ]  # fmt: skip
 
 
@@ -144,6 +155,21 @@ async def test_what_is_no_matter_of_length_stays_what_it_is(
 
     with pytest.raises(error):
         await middleware.step(A, needs=needs).run(agent_of(replies))
+
+
+async def test_an_overflow_that_a_shorter_answer_cured_is_not_told_of_a_later_outage() -> None:
+    cure = Cure(Change.FIT_ANSWER, "4096")
+    overflow = Failure(kind=FailureKind.CONTEXT_OVERFLOW, message=TOO_LONG, status=400, cure=cure)
+    replies = [ProviderError(overflow), Answer(503), Answer(503)]
+
+    async def call(attempt: Any) -> str:
+        raise replies.pop(0)
+
+    middleware = Sidestep.from_env(mapped(), clock=VirtualClock())
+    with pytest.raises(FallbackExhausted):
+        await middleware.step(A, repair=lambda failure: "a shorter answer").run(call)
+
+    assert replies == []
 
 
 async def test_a_conversation_compacted_to_the_window_is_answered() -> None:
