@@ -33,7 +33,7 @@ MOST_HITS = 200
 MOST_SEARCHED = 2_000_000
 LONGEST_LINE = 2000
 LONGEST_SHOWN = 200
-MOST_GLOBS = 64
+MOST_GLOBS = 128
 LONGEST_GLOB = 1000
 MOST_WILDCARDS = 50
 _BATCH = 256_000
@@ -53,6 +53,7 @@ Glob = Annotated[
     ),
 ]
 _WILDCARD = re.compile(r"[*?\[]")
+_FOLDERS = re.compile(r"(?:\*\*/)+")
 
 
 @dataclass(slots=True)
@@ -208,8 +209,8 @@ def _label(entry: Entry) -> str:
 
 
 def _globs(glob: str | None) -> tuple[str, ...]:
-    """Return the patterns of *glob* without braces, each also with ``**/`` as no folder at all."""
-    left = [_bounded(glob)] if glob else []
+    """Return the patterns of *glob* without braces, with each ``**/`` also as no folder at all."""
+    left = [_any_depth(_bounded(glob))] if glob else []
     plain: list[str] = []
     while left:
         each = left.pop()
@@ -220,8 +221,13 @@ def _globs(glob: str | None) -> tuple[str, ...]:
             start, end = each[: braces.start()], each[braces.end() :]
             left.extend(start + choice + end for choice in braces[1].split(","))
         else:
-            plain.extend({each, each.replace("**/", "")})
-    return tuple(plain)
+            plain.append(each)
+    return tuple(dict.fromkeys(plain))
+
+
+def _any_depth(glob: str) -> str:
+    """Return *glob* with braces round each ``**/``, so that it stands for no folder as well."""
+    return _FOLDERS.sub("{**/,}", glob)
 
 
 def _bounded(glob: str) -> str:

@@ -320,6 +320,18 @@ async def test_what_cannot_be_listed_is_told(
             id="by path",
         ),
         pytest.param(
+            {"pattern": "beta", "glob": "**/src/**/b.py"}, ["src/b.py:2: beta = 1"],
+            id="by path, with folders in two places",
+        ),
+        pytest.param(
+            {"pattern": "beta", "glob": "**/**/{x,src/**/{b,c}}.py"}, ["src/b.py:2: beta = 1"],
+            id="by path, with folders in braces",
+        ),
+        pytest.param(
+            {"pattern": "beta", "glob": "**/src/*/**/b.py"}, ["[no line matches]"],
+            id="by path, with a folder too many",
+        ),
+        pytest.param(
             {"pattern": "beta", "glob": f"{{{'x' * 930},{'*' * 45}b.[p-p]?}}"},
             ["src/b.py:2: beta = 1"], id="a glob that is long",
         ),
@@ -355,6 +367,7 @@ async def test_lines_are_found(
         pytest.param({"pattern": "a", "path": "leak"}, "leads out", id="a link out"),
         pytest.param({"pattern": "a", "path": "nothing"}, "not there", id="not there"),
         pytest.param({"pattern": "a", "glob": "{a,b}" * 20}, "stands for more", id="a glob bomb"),
+        pytest.param({"pattern": "a", "glob": "**/a/" * 8}, "stands for more", id="many folders"),
         pytest.param({"pattern": "a", "glob": "[" * 20_000}, "got 20,000", id="a long glob"),
         pytest.param({"pattern": "a", "glob": "{" * 1001}, "most 1,000 characters", id="too long"),
         pytest.param({"pattern": "a", "glob": "[" * 51}, "most 50 of", id="many brackets"),
