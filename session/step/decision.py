@@ -137,10 +137,17 @@ def may_change_key(failure: Failure) -> bool:
     return failure.kind in _OF_KEY and failure.effective_scope is not Scope.ROUTE
 
 
-def is_final(failure: Failure) -> bool:
-    """True if *failure* would recur on every route, so that no attempt follows."""
+def is_final(failure: Failure, limits: Limits) -> bool:
+    """True if *failure* would recur on every route, so that no attempt follows.
+
+    With a hint almost every failure moves the step, but a shorter conversation is better than
+    another route.
+    """
     rule = _rule(failure)
-    return rule.retry is _When.NEVER and rule.swap is _When.NEVER
+    if rule.retry is not _When.NEVER or rule.swap is not _When.NEVER:
+        return False
+    is_too_long = failure.kind is FailureKind.CONTEXT_OVERFLOW
+    return is_too_long or not _is_listed(failure, rule, limits)
 
 
 def is_route_failure(failure: Failure) -> bool:

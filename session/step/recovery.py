@@ -57,8 +57,9 @@ class Recovery:
         is_interrupted = self._is_interrupted(attempt, failure)
         if attempt.has_emitted and not is_interrupted:
             step.reporter.retracted(attempt)
-        is_unsafe = attempt.tool is not None and not is_final(failure)
-        if is_unsafe or is_interrupted:
+        has_run = attempt.tool is not None
+        is_unsafe = has_run and not is_final(failure, step.limits)
+        if has_run or is_interrupted:
             # The route is degraded as if every retry and swap were spent.
             decision = self._decide(attempt, failure, is_last=True)
         else:
@@ -69,7 +70,7 @@ class Recovery:
         self.degrade(attempt, failure, decision.cooldown)
         step.walk.report_unfit(decision.passed_over)
         tool = attempt.tool if is_unsafe else self._pinned_tool(decision)
-        if step.limits.patience and not (is_unsafe or is_interrupted):
+        if step.limits.patience and not (has_run or is_interrupted):
             patience = Patience(step, exc, decision, tool=tool)
             if (stop := patience.begin(failure)) is None:
                 return True

@@ -63,7 +63,7 @@ def error_to_raise(
     if too_long and failure is not None:
         if failure.kind is FailureKind.CONTEXT_OVERFLOW:
             return _overflow(step, overflowed(step.attempts), summary)
-        if not is_final(failure):
+        if not is_final(failure, step.limits):
             return _overflow(step, too_long, summary)
     unfit = {r: why for r, why in step.skipped.items() if why not in TEMPORARY_REASONS}
     if unfit:
