@@ -57,15 +57,15 @@ class Summary:
         return True
 
     def _split(self, session: Session) -> _Split | None:
-        """Return which steps to summarise, so that the rest fits; None: there are none.
+        """Return which messages to summarise, so that the rest fits; None: there are none.
 
-        If no choice fits, return as many steps as possible.
+        If no choice fits, return as many messages as possible.
         """
         messages = [message for message in session.transcript.messages if message.parts]
         found = None
         for keep in range(self._keep, -1, -1):
             split = _Split.at(messages, keep)
-            if any(message.role == "assistant" for message in split.older):
+            if _holds_steps(split.older) or (not keep and _holds_old_prompts(split.older)):
                 found = split
                 if _has_room(session, split.with_summary("")):
                     break
@@ -107,6 +107,24 @@ class _Split:
             prompt = []
         first = Message("user", [Text(HEAD + summary)])
         return [*self.instructions, first, *prompt, *kept]
+
+
+def _holds_steps(messages: Sequence[Message]) -> bool:
+    return any(message.role == "assistant" for message in messages)
+
+
+def _holds_old_prompts(messages: Sequence[Message]) -> bool:
+    """True if the user said something before the last prompt, which stays.
+
+    A prompt that was too long for every route has no answer. It has to go once the user says
+    something else.
+    """
+    return sum(each.role == "user" and not _is_summary(each) for each in messages) > 1
+
+
+def _is_summary(message: Message) -> bool:
+    first = message.parts[0]
+    return isinstance(first, Text) and first.text.startswith(HEAD)
 
 
 def _has_room(session: Session, messages: list[Message]) -> bool:

@@ -184,6 +184,27 @@ async def test_turns_past_the_window_are_answered(
     assert compactions(providers) >= 1
 
 
+@pytest.mark.parametrize("prompts", [1, 2], ids="{} in a row".format)
+@pytest.mark.parametrize("before", [0, 2], ids="after {} turns".format)
+@DECLARED
+@pytest.mark.parametrize("way", WAYS)
+async def test_a_prompt_longer_than_the_window_does_not_end_later_turns(
+    way: str, declared: int | None, before: int, prompts: int, *, counts: bool
+) -> None:
+    providers = Providers(counts=counts)
+    session = session_before(providers, way, declared=declared)
+    for _ in range(before):
+        await session.turn("word")
+
+    for _ in range(prompts):
+        with pytest.raises(ContextOverflow):
+            await session.turn(PROMPT * 6)
+
+    for _ in range(2):
+        assert (await session.turn("What else?")).text == "Done."
+    assert "What else?" in str(session.conversation.messages)
+
+
 @DECLARED
 @DENSITY
 @pytest.mark.parametrize("share", [0.25, 0.6, 2.0], ids="each result {} of the window".format)
