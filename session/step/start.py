@@ -74,10 +74,14 @@ def choose_start(step: BaseStep) -> None:
 
 
 async def count_start(step: BaseStep) -> None:
-    """Choose the start again until the step fits there by the agent's count of tokens."""
+    """Choose the start again until the step fits there by the agent's count of tokens.
+
+    It is chosen again after each count, because another step may degrade or probe the route
+    meanwhile.
+    """
     while (route := step.walk.route) in step.walk.uncounted:
-        if not await step.count_tokens(route):
-            choose_start(step)
+        await step.count_tokens(route)
+        choose_start(step)
 
 
 def _report_start(step: BaseStep) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import anyio
@@ -12,6 +13,7 @@ import pytest
 
 from sidestep import (
     FallbackConfig,
+    Needs,
     RetryPolicy,
     Route,
     Sidestep,
@@ -241,3 +243,70 @@ async def test_a_route_that_is_passed_over_for_one_reason_is_told_once() -> None
     assert [route for route, _ in world.asked] == [B, C]
     told = [(e.route, e.reason) for e in world.events if isinstance(e, CandidateSkipped)]
     assert told == [(A, "degraded")]
+
+
+CHAINS = [
+    pytest.param("openrouter/x", {"SIDESTEP_HINT": "openrouter:x,anthropic:x"}, id="a hint"),
+    pytest.param(
+        "coding",
+        {
+            "SIDESTEP_ROUTING_RULES": """
+[[rules]]
+task_class = "coding"
+[[rules.candidates]]
+provider = "openrouter"
+model = "x"
+capabilities = { context_window_tokens = 10000 }
+[[rules.candidates]]
+provider = "anthropic"
+model = "x"
+capabilities = { context_window_tokens = 10000 }
+"""
+        },
+        id="rules",
+    ),
+]
+COUNTED = {
+    "SIDESTEP_PROVIDERS": '{"openrouter": {"contextWindow": 10000}, '
+    '"anthropic": {"contextWindow": 10000}}',
+    "OPENROUTER_API_KEY": "k",
+    "ANTHROPIC_API_KEY": "k",
+}
+
+
+@pytest.mark.parametrize(
+    "waited",
+    [
+        pytest.param(0.0, id="an outage begins meanwhile"),
+        pytest.param(61.0, id="the route is due for a probe"),
+    ],
+)
+@pytest.mark.parametrize(("asked", "environ"), CHAINS)
+async def test_steps_that_count_their_tokens_first_do_not_all_ask_a_dead_route(
+    asked: str, environ: dict[str, str], waited: float
+) -> None:
+    world = World()
+    world.down[A] = lambda: True
+    policy = RetryPolicy(retries=0)
+    middleware = Sidestep.from_env(COUNTED | environ, clock=world.clock, policy=policy)
+
+    async def count(route: Route) -> int:
+        await world.clock.sleep(1.0)
+        return 6_000
+
+    async def step(**options: Any) -> None:
+        await middleware.step(asked, **options).run(lambda attempt: world.call(attempt.route))
+
+    async def talk() -> None:
+        await step(needs=Needs(tokens=8_000), count=count)
+
+    if waited:
+        await world.clock.play(step)
+        world.asked.clear()
+        await world.clock.play(partial(world.clock.sleep, waited))
+        await world.clock.play(*(talk for _ in range(20)))
+    else:
+        await world.clock.play(step, *(talk for _ in range(20)))
+
+    assert world.requests(A) == 1
+    assert world.requests(B) == 20 + (not waited)
