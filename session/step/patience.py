@@ -120,6 +120,8 @@ class Patience:
                 step.reporter.raise_interrupt()
                 continue
             seconds = max(_TICK, min(until_minute, self._at_most(due)))
+            if due is None:
+                seconds = min(seconds, step.waiter.longest_blind_nap)
             await step.waiter.nap(clock, seconds, wake_ups, seen=seen)
         waited = clock.time() - self._since
         rounds = step.rounds

@@ -6,6 +6,7 @@ the same step without an event loop.
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -29,7 +30,13 @@ T = TypeVar("T")
 
 
 class Waiter(Protocol):
-    """What a step awaits."""
+    """What a step awaits.
+
+    Attributes:
+        longest_blind_nap: Seconds of the longest `nap` for a change that comes at any moment.
+    """
+
+    longest_blind_nap: float
 
     async def sleep(self, clock: Clock, seconds: float) -> None:
         """Sleep for *seconds* of *clock*."""
@@ -67,6 +74,7 @@ class LoopWaiter:
     """Waits in the event loop that runs."""
 
     __slots__ = ()
+    longest_blind_nap = math.inf
 
     limit = staticmethod(call_limit)
 
@@ -101,6 +109,7 @@ class BlockingWaiter:
     """Blocks the thread, and ends nothing that has begun."""
 
     __slots__ = ()
+    longest_blind_nap = 1.0
 
     async def sleep(self, clock: Clock, seconds: float) -> None:
         """Block for *seconds* of *clock*."""
