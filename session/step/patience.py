@@ -172,13 +172,18 @@ class Patience:
                 max(self._seconds(each) or 0.0, each.resets_at - now) for each in self._routes
             )
         if left < _TICK or back > left + _TICK:
-            key = "patienceSeconds"
-            plan = self._step.active.plan
-            named = f"`{key}`" if plan is None else plan.spelled(key)
+            named = self._setting()
             return f"no route is due back in the {max(left, 0.0):.0f} s that are left of {named}"
         if deadline is not None and back >= deadline:
             return f"no route is due back in the {deadline:.0f} s until the deadline"
         return None
+
+    def _setting(self) -> str:
+        """Return what set the patience, for messages: the configuration, or else a program."""
+        plan = self._step.active.plan
+        if plan is None or self._step.engine.policy.patience is not None:
+            return "the step's patience"
+        return plan.spelled("patienceSeconds")
 
     def _left(self) -> float:
         """Return the seconds for which the step may still wait."""

@@ -455,6 +455,35 @@ async def test_the_patience_of_the_policy_replaces_the_configured_one() -> None:
     assert bed.waited == 0
 
 
+@pytest.mark.parametrize(
+    "environ",
+    [
+        pytest.param({}, id="no configuration"),
+        pytest.param({"SIDESTEP_HINT": "openrouter:x"}, id="a hint"),
+        pytest.param(
+            {"SIDESTEP_FALLBACK_CONFIG": json.dumps({"fallbackModelsByModel": {A: B}})},
+            id="a map",
+        ),
+    ],
+)
+@pytest.mark.asyncio
+async def test_the_patience_of_the_policy_is_not_named_as_a_key_that_somebody_could_raise(
+    environ: dict[str, str],
+) -> None:
+    policy = RetryPolicy(retries=0, patience=59.0)
+    environ = environ | {"OPENROUTER_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}
+    middleware = Sidestep.from_env(environ, clock=VirtualClock(), policy=policy)
+
+    async def call(_attempt: Any) -> None:
+        raise Answer(429, retry_after="300")
+
+    with pytest.raises(Exception, match="429") as caught:
+        await middleware.step(A).run(call)
+
+    told = "".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert "that are left of the step's patience" in told
+
+
 @each_form
 @pytest.mark.asyncio
 async def test_without_cooldowns_the_rounds_are_ever_further_apart() -> None:
