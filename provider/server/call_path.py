@@ -26,11 +26,8 @@ COUNT_ENDINGS: Mapping[str, Wire] = {
 
 SECRET = re.compile(r"(?P<name>(?:^|&)(?:key|api[-_]?key|access_token|token)=)[^&]*", re.IGNORECASE)
 
-GENERATE = re.compile(
-    r"/(?P<provider>[^/]+)/(?:.*/)?models/(?P<model>[^/].*):"
-    r"(?P<method>generateContent|streamGenerateContent|countTokens)"
-)
-"""Gemini's paths, which name the model and the method."""
+METHODS = frozenset({"generateContent", "streamGenerateContent", "countTokens"})
+"""The ends of Gemini's paths, which name the model and the method."""
 
 
 def path_of(target: str) -> str:
@@ -64,15 +61,33 @@ class CallPath:
     @classmethod
     def at(cls, path: str) -> Self | None:
         """Return what *path* asks for; None: it is no path of a model call."""
-        gemini = GENERATE.fullmatch(path)
+        gemini = _gemini_call(path)
         if gemini is not None:
-            provider, model = unquote(gemini["provider"]), unquote(gemini["model"])
-            method = gemini["method"]
+            provider, model, method = gemini
             is_stream = method == "streamGenerateContent"
-            return cls(provider, "gemini", model, is_stream, is_count=method == "countTokens")
+            return cls(
+                unquote(provider), "gemini", unquote(model), is_stream,
+                is_count=method == "countTokens",
+            )  # fmt: skip
         for endings in (ENDINGS, COUNT_ENDINGS):
             for ending, wire in endings.items():
                 provider = path.removesuffix(ending).strip("/").partition("/")[0]
                 if path.endswith(ending) and provider:
                     return cls(unquote(provider), wire, is_count=endings is COUNT_ENDINGS)
         return None
+
+
+def _gemini_call(path: str) -> tuple[str, str, str] | None:
+    """Return the provider, the model and the method that *path* names; None: it names no method.
+
+    No regular expression, because whoever may not use the server at all sends paths too, and some
+    paths take a regular expression seconds.
+    """
+    rest, colon, method = path.rpartition(":")
+    if not colon or method not in METHODS:
+        return None
+    provider, _, rest = rest.removeprefix("/").partition("/")
+    _, found, model = f"/{rest}".rpartition("/models/")
+    if not (provider and found and model) or model.startswith("/"):
+        return None
+    return provider, model, method
