@@ -90,7 +90,8 @@ class HttpConnection:
             while not self.is_closing and await self._serve_one():
                 self.http.start_next_cycle()
         except h11.RemoteProtocolError as error:
-            await self._reject(str(error))
+            # What follows is a piece of the request, which may hold a key.
+            await self._reject(str(error).partition(": bytearray(")[0])
         except OSError:
             pass  # the client has left between two answers
         finally:
@@ -116,6 +117,7 @@ class HttpConnection:
         head = await self._next_event()
         if not isinstance(head, h11.Request):
             return None
+        _check(head)
         request = _request(head, None)
         if not self.takes(request):
             return request
@@ -188,6 +190,19 @@ class HttpConnection:
             await self.sock.drain()
         except OSError:
             pass
+
+
+def _check(head: h11.Request) -> None:
+    """Refuse a head that h11 takes.
+
+    Raises:
+        h11.RemoteProtocolError: It is too long, or does not show beyond doubt where its body ends.
+    """
+    names = [name for name, _ in head.headers]
+    if b"content-length" in names and b"transfer-encoding" in names:
+        raise h11.RemoteProtocolError("content-length beside transfer-encoding")
+    if len(head.target) + sum(len(name) + len(value) for name, value in head.headers) > MAX_HEAD:
+        raise h11.RemoteProtocolError(f"the head has more than {MAX_HEAD} bytes")
 
 
 def _request(head: h11.Request, body: bytes | None) -> HttpRequest:

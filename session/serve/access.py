@@ -13,11 +13,13 @@ from ...provider.server.connection import HttpRequest
 from ..plan.keyed_route import ClientKey
 from .pages import needs_no_token
 
+HTTP_PORT = 80
+"""The port that clients leave out of `host`."""
 _HOSTS = ("127.0.0.1", "localhost", "[::1]")
 _SALT = 16
 """Bytes; nobody can find out a key from its hash, because no other process has them."""
-_BROWSER = frozenset({"cross-site", "same-site"})
-"""What a browser says of a request that another site made it send."""
+_OWN_SITES = frozenset({"same-origin", "none"})
+"""What a browser says of a request of our own page, or of an address that a person typed."""
 
 
 def new_token() -> str:
@@ -69,7 +71,8 @@ class Access:
 
     def listen_at(self, port: int) -> None:
         """Take requests whose ``host`` is this machine at *port*."""
-        self._hosts = frozenset(f"{host}:{port}" for host in _HOSTS)
+        named = frozenset(f"{host}:{port}" for host in _HOSTS)
+        self._hosts = named | frozenset(_HOSTS) if port == HTTP_PORT else named
 
     def why_refused(self, head: HttpRequest) -> Failure | None:
         """Return why a request with *head* is refused; None: it is served.
@@ -83,7 +86,7 @@ class Access:
                 403,
                 "the header `host` names another address: use the address that sidestep printed",
             )
-        if "origin" in headers or headers.get("sec-fetch-site") in _BROWSER:
+        if "origin" in headers or headers.get("sec-fetch-site", "none") not in _OWN_SITES:
             return _refused(403, "pages in a browser cannot use this address")
         if not head.target.startswith("/") or head.target.startswith("//"):
             return _refused(400, "this address is no proxy: send a path, not a whole URL")

@@ -53,6 +53,18 @@ def http_request(body: Mapping[str, object], *headers: str, version: str = "1.1"
         pytest.param(b"GET / HTTP/1.1\r\n\r\n", id="no host"),
         pytest.param(b"GET / HTTP/1.1\r\nhost: a\r\nb: " + b"c" * 200_000, id="oversized head"),
         pytest.param(
+            b"GET / HTTP/1.1\r\nhost: a\r\nb: %b\r\n\r\n" % (b"c" * 65_536),
+            id="oversized whole head",
+        ),
+        pytest.param(
+            b"GET /%b HTTP/1.1\r\nhost: a\r\n\r\n" % (b"c" * 65_536), id="oversized target"
+        ),
+        pytest.param(
+            b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 6\r\ntransfer-encoding: chunked\r\n\r\n"
+            b"0\r\n\r\nGET / HTTP/1.1\r\nhost: a\r\n\r\n",
+            id="two lengths",
+        ),
+        pytest.param(
             b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", id="chunks"
         ),
         pytest.param(b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n", id="length"),
@@ -65,6 +77,25 @@ async def test_broken_http_is_answered_and_the_connection_closed(sent: bytes) ->
 
     assert came.startswith(b"HTTP/1.1 400 ")
     assert healthy.status_code == 200
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"GET / HTTP/1.1\r\nhost: a\r\nx-api-key: sk-1\x00\r\n\r\n", id="header"),
+        pytest.param(b"GET /?key=sk-1 \xff HTTP/1.1\r\nhost: a\r\n\r\n", id="target"),
+        pytest.param(
+            b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nsk-1\r\n", id="chunk"
+        ),
+    ],
+)
+async def test_why_http_is_broken_quotes_nothing_of_it(sent: bytes) -> None:
+    async with Stub() as stub:
+        came = await exchange(stub, sent)
+
+    assert came.startswith(b"HTTP/1.1 400 ")
+    assert b"sk-1" not in came
 
 
 @pytest.mark.asyncio

@@ -11,6 +11,8 @@ import httpx
 import pytest
 
 from sidestep import ConfigError
+from sidestep.provider.server.connection import HttpRequest
+from sidestep.session.serve.access import Access
 from sidestep.session.serve.server import Serve
 
 from .served import CLAUDE, Served, in_front_of, serving
@@ -48,6 +50,10 @@ async def ask(served: Served, headers: Mapping[str, str]) -> httpx.Response:
         pytest.param({"origin": "null"}, 403, id="a page without an origin"),
         pytest.param({"origin": "http://127.0.0.1:{port}"}, 403, id="a page of this address"),
         pytest.param({"sec-fetch-site": "cross-site"}, 403, id="a picture on a page"),
+        pytest.param({"sec-fetch-site": "same-site"}, 403, id="a picture on a page of a neighbour"),
+        pytest.param({"sec-fetch-site": "Cross-Site"}, 403, id="in capitals, as no browser does"),
+        pytest.param({"sec-fetch-site": "none, cross-site"}, 403, id="twice, as no browser does"),
+        pytest.param({"sec-fetch-site": "same-origin"}, 200, id="our own page"),
         pytest.param({"sec-fetch-site": "none"}, 200, id="typed by a person"),
     ],
 )
@@ -62,6 +68,26 @@ async def test_no_page_in_a_browser_reaches_a_provider(
         assert answer.status_code == status
         assert len(served.stub.requests) == (status == 200)
         assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("port", "host", "is_refused"),
+    [
+        (80, "127.0.0.1", False),
+        (80, "localhost", False),
+        (80, "[::1]:80", False),
+        (80, "evil.example", True),
+        (8504, "127.0.0.1", True),
+        (8504, "127.0.0.1:8504", False),
+    ],
+)
+async def test_the_port_of_http_stands_in_no_host(port: int, host: str, is_refused: bool) -> None:
+    access = Access(None, may_use_our_keys=False, is_token_needed=lambda: True)
+    access.listen_at(port)
+
+    refused = access.why_refused(HttpRequest("GET", "/v1/models", {"host": host}, None))
+
+    assert (refused is not None) == is_refused
 
 
 async def test_a_preflight_is_refused() -> None:
