@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 MAX_BODY = 64 * 1024 * 1024
 """Bytes of a request's body, also once it is decompressed."""
 
+MAX_NAME = 1_000
+"""Characters of a model's name, because the state of each route is kept under its name."""
+
 EVENTS = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 JSON = (("content-type", "application/json"),)
 
@@ -135,6 +138,8 @@ class Asked:
         model = call.model if call.model is not None else body.get("model")
         if not isinstance(model, str) or not model:
             raise bad_request("model is missing: write the name of a model")
+        if len(model) > MAX_NAME:
+            raise bad_request(f"the name of the model has more than {MAX_NAME} characters")
         name = _name(place, call, model, middleware, providers)
         try:
             requested = middleware.requested(name)

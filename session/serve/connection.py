@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 REQUEST_SECONDS = 300.0
 """Seconds in which a request must have come."""
+MAX_TARGET = 32_768
+"""Bytes of a path with its query, because httpx sends no URL of more than 65,536."""
+_NEVER = frozenset({"TRACE", "CONNECT"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +113,8 @@ class ServeConnection(HttpConnection):
         self, path: str, place: Place | None, request: HttpRequest
     ) -> Failure | None:
         """Answer *request*; return why it is refused, if it is."""
-        if "upgrade" in request.headers:
-            return _not_served(426, f"{path!r} is served over plain HTTP only")
+        if (refused := _unreadable(path, request)) is not None:
+            return refused
         if (
             request.method in {"GET", "HEAD"}
             and (page := await self._page(path, request)) is not None
@@ -180,6 +183,20 @@ class ServeConnection(HttpConnection):
         if failure.status == 426:
             headers += (("upgrade", "HTTP/1.1"),)
         await self._outlet().whole(refusal.status, headers, refusal.body)
+
+
+def _unreadable(path: str, request: HttpRequest) -> Failure | None:
+    """Return why *request* is neither answered nor passed on, wherever it leads; None: it may be.
+
+    An answer to TRACE repeats the request, so that the client would get our key.
+    """
+    if "upgrade" in request.headers:
+        return _not_served(426, f"{path!r} is served over plain HTTP only")
+    if request.method in _NEVER:
+        return _not_served(405, f"{request.method} is not served")
+    if len(request.target) > MAX_TARGET:
+        return _not_served(414, f"the path and the query have more than {MAX_TARGET} bytes")
+    return None
 
 
 def _not_served(status: int, message: str) -> Failure:

@@ -61,6 +61,37 @@ async def test_body_headers_and_query_arrive_as_they_were_sent() -> None:
         assert "x-api-key" not in request.headers
 
 
+@pytest.mark.parametrize("path", ["/anthropic/v1/messages", "/anthropic/v1/files"])
+async def test_the_letters_of_a_header_arrive_as_they_were_sent(path: str) -> None:
+    name = "Jos\u00e9 \u2603".encode()
+    async with (
+        upstream(EVENTS, headers=SSE) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url}}, token=None) as (_, http, *_rest),
+    ):
+        headers = [(b"x-api-key", b"k"), (b"x-name", name), (b"x-name", b"\xff")]
+        answer = await http.post(path, content=BODY, headers=headers)
+        (request,) = provider.requests
+
+        assert answer.status_code == 200
+        assert [value.encode("latin-1") for key, value in request.lines if key == "x-name"] == [
+            name, b"\xff",
+        ]  # fmt: skip
+
+
+async def test_nothing_is_sent_that_the_client_did_not_send() -> None:
+    async with (
+        upstream(EVENTS, headers=SSE) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url}}, token=None) as (_, http, *_rest),
+    ):
+        for name in ("user-agent", "accept"):
+            del http.headers[name]
+        await http.post("/anthropic/v1/messages", content=BODY, headers={"x-api-key": "k"})
+        (request,) = provider.requests
+
+        names = {"host", "x-api-key", "content-length", "accept-encoding"}
+        assert {name for name, _ in request.lines} == names
+
+
 FORGED = ("x-sidestep-route", "another/route")
 
 
@@ -225,6 +256,7 @@ async def test_a_raw_answer_is_judged_as_our_own_client_judges_it(
         pytest.param("模型", "%E6%A8%A1%E5%9E%8B", id="Chinese letters"),
         pytest.param("é", "%C3%A9", id="an accent"),
         pytest.param("a\0b", "a%00b", id="a control character"),
+        pytest.param("m" * 1_000, "m" * 1_000, id="the longest"),
         pytest.param("m:free@x[1m]", "m:free@x[1m]", id="what a header can hold"),
     ],
 )

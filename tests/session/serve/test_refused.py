@@ -80,6 +80,7 @@ async def test_without_a_wait_that_helps_none_is_named() -> None:
         pytest.param(b"[]", 400, "not a JSON object", id="no object"),
         pytest.param(b"{}", 400, "model is missing", id="no model"),
         pytest.param(b'{"model": 7}', 400, "model is missing", id="a number"),
+        pytest.param(b'{"model": "%b"}' % (b"m" * 1_001), 400, "1000 characters", id="long"),
         pytest.param(b'{"model": "a b"}', 400, "a route is written", id="no model's name"),
     ],
 )
@@ -98,6 +99,10 @@ async def test_what_is_no_request_is_refused(body: bytes, status: int, words: st
         pytest.param("GET", "/anthropic/v1/messages", 405, id="method"),
         pytest.param("POST", "/nobody/v1/messages", 404, id="provider"),
         pytest.param("GET", "/", 404, id="nothing"),
+        pytest.param("TRACE", "/anthropic/v1/files", 405, id="TRACE, which would show our key"),
+        pytest.param("CONNECT", "/anthropic/v1/files", 405, id="CONNECT"),
+        pytest.param("GET", f"/anthropic/v1/files?{'a' * 32_768}", 414, id="a long query"),
+        pytest.param("POST", f"/anthropic/{'a' * 32_768}/v1/messages", 414, id="a long path"),
         pytest.param("GET", "/_sidestep/nothing", 404, id="no page of ours"),
     ],
 )
@@ -107,6 +112,7 @@ async def test_what_is_nowhere_is_refused(method: str, path: str, status: int) -
 
         assert answer.status_code == status
         assert answer.json()["error"]["message"]
+        assert served.stub.requests == served.stub.asides == []
 
 
 @pytest.mark.parametrize("path", ["/openai/v1/responses", "/v1/responses"])
