@@ -27,6 +27,29 @@ _SCHEMES = ("http", "https", "all")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
+class _NoCookies(httpx.Cookies):
+    """Keeps no cookie, and does not look for one, which takes seconds in thousands of headers."""
+
+    def extract_cookies(self, response: httpx.Response) -> None:
+        """Do nothing."""
+
+
+class _CookielessClient(httpx.AsyncClient):
+    """Sends no cookie, because what one request gets is no other one's business.
+
+    Several keys, and several clients of a local address, share one HTTP client.
+    """
+
+    @property
+    def cookies(self) -> httpx.Cookies:
+        """No cookies."""
+        return _NoCookies()
+
+    @cookies.setter
+    def cookies(self, _cookies: object) -> None:
+        """Keep none."""
+
+
 def environment_client() -> httpx.AsyncClient:
     """Return a client without deadlines that uses the proxies and certificates of the environment.
 
@@ -35,10 +58,10 @@ def environment_client() -> httpx.AsyncClient:
     """
     try:
         certificates = httpx.create_ssl_context()
-        return httpx.AsyncClient(
+        return _CookielessClient(
             transport=_connections(certificates, None),
             mounts=_mounts(certificates),
-            timeout=None,  # noqa: S113 - the idle timer sets deadlines
+            timeout=None,  # the idle timer sets deadlines
             trust_env=False,
         )
     except _CANNOT as error:

@@ -156,3 +156,16 @@ def test_whatever_no_proxy_has_a_client_can_be_made(
 
     chosen = client._transport_for_url(httpx.URL(address))
     assert (chosen is client._transport) is is_direct
+
+
+@pytest.mark.anyio
+async def test_a_cookie_is_neither_kept_nor_sent() -> None:
+    async def server(stream: anyio.abc.SocketStream) -> None:
+        await stream.send(b"HTTP/1.1 200 OK\r\nset-cookie: a=b\r\ncontent-length: 0\r\n\r\n")
+
+    with anyio.fail_after(60):
+        async with listening(server) as url, environment_client() as http:
+            answers = [await http.post(url, content=b"{}") for _ in range(2)]
+
+    assert [answer.cookies for answer in answers] == [{"a": "b"}] * 2
+    assert not any("cookie" in answer.request.headers for answer in answers)

@@ -273,6 +273,22 @@ async def test_a_sibling_without_a_key_needs_no_key_of_ours() -> None:
         assert THEIRS not in str(served.stub.requests)
 
 
+@pytest.mark.parametrize("path", ["/anthropic/v1/messages", "/anthropic/v1/files"])
+async def test_the_cookie_of_one_client_is_sent_for_no_other(path: str) -> None:
+    async with (
+        upstream(b'{"error": {}}', 400, headers=(("set-cookie", "session=a"),)) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url}}, token=None) as (_, http, *_rest),
+    ):
+        for key in ("sk-one", "sk-another"):
+            answer = await http.post(path, json={"model": "m"}, headers={"x-api-key": key})
+            assert "set-cookie" not in answer.headers
+
+        assert [request.headers["x-api-key"] for request in provider.requests] == [
+            "sk-one", "sk-another",
+        ]  # fmt: skip
+        assert not any("cookie" in request.headers for request in provider.requests)
+
+
 async def test_why_a_sibling_was_not_asked_is_told() -> None:
     async with serving(
         FAILS_OVER, siblings={CLAUDE: OTHER}, keys={"groq": OURS}, token=None
