@@ -16,6 +16,8 @@ from ..failure import Failure, FailureKind
 from ..watch.body import AsyncBody
 from ..watch.model_call import ModelCall
 from ..watch.watched_answer import BodyForm, WatchedAnswer
+from ..wire.reading import MAX_ANSWER
+from ..wire.stream_error import too_large
 from .own_request import Lines, answered_headers
 from .raw_response import send
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from .own_request import OwnRequest
 
 _DRAINING = 0.5
-"""Seconds for the last bytes of a whole answer, so that the connection can be used again."""
+"""Seconds for all that follows a whole answer, so that the connection can be used again."""
+MAX_TRAILING = 1_048_576
+"""Bytes of it."""
 
 
 class OwnReply:
@@ -56,6 +60,8 @@ class OwnReply:
         self._watched: AsyncBody | None = None
         self._blocks: AsyncIterator[bytes]
         self._answer: WatchedAnswer | None = None
+        self._bytes_left = MAX_ANSWER
+        self._drained_at: float | None = None
         self._call = ModelCall(
             provider=request.provider,
             content=request.content,
@@ -106,20 +112,30 @@ class OwnReply:
         assert self._body is not None  # noqa: S101
         if self._answer is not None and self._answer.is_whole:
             return await self._read_trailing()
-        block = await anext(self._blocks, None)
-        if block is None:
-            await self._body.release()
+        block = await self._next()
+        if self._bytes_left < 0:
+            raise self._errors.error(too_large("an answer", MAX_ANSWER).failure)
         return block
 
     async def _read_trailing(self) -> bytes | None:
         """Return a block after the end of the answer, if one comes soon."""
-        assert self._body is not None  # noqa: S101
-        with anyio.move_on_after(_DRAINING):
-            block = await anext(self._blocks, None)
-            if block is None:
-                await self._body.release()
-            return block
+        if self._drained_at is None:
+            self._drained_at = anyio.current_time() + _DRAINING
+            self._bytes_left = MAX_TRAILING
+        with anyio.CancelScope(deadline=self._drained_at):
+            block = await self._next()
+            return block if self._bytes_left >= 0 else None
         return None
+
+    async def _next(self) -> bytes | None:
+        """Return the next block; None: there is none, and the connection is free."""
+        assert self._body is not None  # noqa: S101
+        block = await anext(self._blocks, None)
+        if block is None:
+            await self._body.release()
+        else:
+            self._bytes_left -= len(block)
+        return block
 
     async def _send(self) -> tuple[httpx.Response, float]:
         """Return the response, and the seconds that are left for its first output."""

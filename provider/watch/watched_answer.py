@@ -19,6 +19,7 @@ from ..secret import Secret
 from ..wire.openai_responses.decode import CANCELLED
 from ..wire.reading import Reading
 from ..wire.stop_word import is_proper_end
+from ..wire.stream_error import too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,8 @@ _START = 64
 """The first bytes of a body, which show its form."""
 _LOOKED_AT = 65_536
 """The first bytes of a body, which must show a model's answer if the request does not."""
+MAX_WHOLE = 64 * 1_048_576
+"""The largest number of bytes of an answer that is not streamed, decompressed."""
 _BLAMELESS = frozenset({FailureKind.CONTENT_FILTER, FailureKind.REFUSAL})
 """The failures that the agent sees itself, and that are no fault of a route."""
 _KEYS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
@@ -199,6 +202,8 @@ class WatchedAnswer:
             return False
         if reading is None:
             self._held += block
+            if len(self._held) > MAX_WHOLE:
+                raise self.error(too_large("an answer", MAX_WHOLE).failure)
             return self._is_json or self._decide()
         decoder = reading.decoder
         silent_output = decoder.silent_output
