@@ -27,6 +27,9 @@ MOST_KEYS = 4_096
 MOST_BYTES = 64 * 1024 * 1024
 LARGEST = 4 * 1024 * 1024
 """Bytes of one answer; a larger one is not kept."""
+LONG_ID = 16
+"""Characters of an id, without the name of its tool: Kimi's ``functions.read:0`` has fewer."""
+LONG_TEXT = 200
 
 
 class MemoryFile(Protocol):
@@ -40,7 +43,11 @@ class MemoryFile(Protocol):
 
 
 class AnswerMemory:
-    """Remembers answers by the ids of their calls, or by their text where they call nothing.
+    """Remembers answers by their first call, or by their text where they call nothing.
+
+    Some providers number the calls of every conversation alike, and many answers have the same
+    short text. So an answer is found by what was said before it as well. A client may shorten that
+    later. Then an answer is found only if no other conversation can have the same.
 
     Args:
         file: Keeps them for the next process; None: nothing does.
@@ -49,6 +56,7 @@ class AnswerMemory:
     def __init__(self, file: MemoryFile | None = None) -> None:
         self._file = file
         self._kept: OrderedDict[str, bytes] = OrderedDict()
+        self._named: dict[str, set[str]] = {}  # the keys of the answers with each name
         self._size = 0
         # What the file lacks, and what it has and should not, while it cannot be written.
         self._unsaved: dict[str, None] = {}
@@ -74,12 +82,12 @@ class AnswerMemory:
         answer = Message("assistant", [*parts], route=route)
         ids = [call.id for call in _calls(shown)]
         body = write_json({"message": message_to_json(answer), "ids": ids})
-        keys = list(_keys(shown, _question(asked.messages)))
-        if not keys or len(body) > LARGEST:
+        name = _name(shown, asked.messages)
+        if name is None or len(body) > LARGEST:
             return
-        for key in keys:
-            self._put(key, body)
-        self._save(keys, self._shrink())
+        key = f"{name} {_digest(asked.messages)}"
+        self._put(key, body)
+        self._save([key], self._shrink())
 
     def restore(self, conversation: Conversation) -> list[Route]:
         """Put remembered answers in the place of the client's copies.
@@ -105,24 +113,34 @@ class AnswerMemory:
     def _restored(self, run: list[Message], before: list[Message]) -> list[Message]:
         """Return the messages in place of *run*, which stand between two of the user."""
         joined = Message("assistant", [part for message in run for part in message.parts])
-        whole = self._find(joined, _question(before))
+        whole = self._find(joined, before)
         if whole is not None:
             return [whole]
-        found = (self._find(message, _question(before)) or message for message in run)
+        found = (self._find(message, before) or message for message in run)
         return list(found) if len(run) > 1 else run
 
-    def _find(self, copy: Message, question: str) -> Message | None:
+    def _find(self, copy: Message, before: Sequence[Message]) -> Message | None:
         """Return the remembered answer of which *copy* is the client's, with its results."""
-        for key in _keys(copy.parts, question):
-            body = self._kept.get(key)
-            if body is None:
-                continue
-            self._kept.move_to_end(key)
-            kept = _read(body)
-            if kept is not None and _outline(kept[0].parts, kept[1]) == _outline(copy.parts):
-                answer = kept[0]
-                return replace(answer, parts=_with_results(answer.parts, copy.parts))
-        return None
+        key = self._key(copy, before)
+        if key is None:
+            return None
+        self._kept.move_to_end(key)
+        kept = _read(self._kept[key])
+        if kept is None or _outline(kept[0].parts, kept[1]) != _outline(copy.parts):
+            return None
+        answer = kept[0]
+        return replace(answer, parts=_with_results(answer.parts, copy.parts))
+
+    def _key(self, copy: Message, before: Sequence[Message]) -> str | None:
+        """Return the key of the answer of which *copy* may be; None: none, or one of several."""
+        name = _name(copy.parts, before)
+        keys = () if name is None else self._named.get(name, ())
+        if not keys:
+            return None
+        key = f"{name} {_digest(before)}"
+        if key in keys:
+            return key
+        return next(iter(keys)) if len(keys) == 1 and _is_unmistakable(copy.parts) else None
 
     def _save(self, keys: Iterable[str], dropped: Iterable[str]) -> None:
         """Write the answers with *keys* into the file, and what it could not take before."""
@@ -140,6 +158,7 @@ class AnswerMemory:
     def _put(self, key: str, body: bytes) -> None:
         self._size += len(body) - len(self._kept.pop(key, b""))
         self._kept[key] = body
+        self._named.setdefault(key.rpartition(" ")[0], set()).add(key)
 
     def _shrink(self) -> list[str]:
         """Forget the oldest answers beyond the bounds, and return their keys."""
@@ -147,8 +166,16 @@ class AnswerMemory:
         while len(self._kept) > MOST_KEYS or self._size > MOST_BYTES:
             key, body = self._kept.popitem(last=False)
             self._size -= len(body)
+            self._forget_name(key)
             dropped.append(key)
         return dropped
+
+    def _forget_name(self, key: str) -> None:
+        name = key.rpartition(" ")[0]
+        keys = self._named[name]
+        keys.discard(key)
+        if not keys:
+            del self._named[name]
 
 
 def _read(body: bytes) -> tuple[Message, list[str]] | None:
@@ -191,21 +218,42 @@ def _has_results(run: Sequence[Message]) -> bool:
     return any(call.output is not None for message in run for call in _calls(message.parts))
 
 
-def _keys(parts: Sequence[Part], question: str) -> Iterator[str]:
+def _name(parts: Sequence[Part], before: Sequence[Message]) -> str | None:
+    """Return the name of an answer of *parts*; None: it has none, because it is empty."""
     calls = _calls(parts)
-    for call in calls:
-        id_ = call.id.encode("utf-8", "replace").decode()  # no file takes half a character
-        yield f"call {id_} {_hash(f'{call.name} {_plain(call.input)}')}"
+    if calls:
+        first = calls[0]
+        return f"call {_hash(f'{first.id} {first.name} {_plain(first.input)}')}"
     text = _text(parts)
-    if not calls and text:
-        yield f"text {_hash(f'{question} {text}')}"
+    return f"text {_hash(f'{_question(before)} {text}')}" if text else None
+
+
+def _is_unmistakable(parts: Sequence[Part]) -> bool:
+    """True if no other conversation has an answer of *parts*, as with an id made by chance."""
+    calls = _calls(parts)
+    if not calls:
+        return len(_text(parts)) >= LONG_TEXT
+    return len(calls[0].id.replace(calls[0].name, "")) >= LONG_ID
+
+
+def _digest(messages: Sequence[Message]) -> str:
+    """Return a hash of all that was said and called in *messages*, and of what came of it."""
+    found = sha256()
+    for message in messages:
+        calls = [
+            (call.name, _plain(call.input), _output_text(call)) for call in _calls(message.parts)
+        ]
+        said = json.dumps([message.role, _text(message.parts), calls])
+        found.update(f"{said}\n".encode())
+    return found.hexdigest()
+
+
+def _output_text(call: ToolCall) -> str:
+    return _text(call.output) if isinstance(call.output, list) else call.output or ""
 
 
 def _plain(value: object) -> str:
-    """Return *value* as JSON, the same after a client has read and written it.
-
-    Some providers number the calls of every answer alike, so that an id alone says too little.
-    """
+    """Return *value* as JSON, the same after a client has read and written it."""
     text = json.dumps(value, sort_keys=True)
     return json.dumps(json.loads(text, parse_float=_number), sort_keys=True)
 

@@ -114,11 +114,106 @@ def test_two_sessions_with_the_same_id_of_a_call_both_get_their_parts_back(
     assert restored(memory, user("Read it."), said(second))[1].parts == [other, second]
 
 
+def conversation(told: str) -> list[Message]:
+    """Return what comes before the same answer in one of several conversations."""
+    return [user(told), said(call("call_0", output=f"{told}.py")), user("Go on.")]
+
+
+SAME_ANSWERS = [
+    pytest.param([call()], id="the same call"),
+    pytest.param([Text("Reading."), call(), call("call_2")], id="the same calls and text"),
+    pytest.param([Text("Done.")], id="the same text"),
+]
+
+
+@pytest.mark.parametrize("answer", SAME_ANSWERS)
+def test_no_conversation_gets_the_thoughts_of_another(answer: list[Part]) -> None:
+    memory, thoughts = AnswerMemory(), {}
+    for told in ("one", "two"):
+        thought = thoughts[told] = Reasoning(f"Of {told}.", signature=told)
+        memory.keep(ROUTE, Conversation(conversation(told)), [thought, *answer], answer)
+
+    for told, thought in thoughts.items():
+        assert restored(memory, *conversation(told), said(*answer))[-1].parts == [thought, *answer]
+
+
+@pytest.mark.parametrize("answer", SAME_ANSWERS)
+def test_no_conversation_gets_thoughts_for_an_answer_of_another_route(answer: list[Part]) -> None:
+    memory = AnswerMemory()
+    memory.keep(ROUTE, Conversation(conversation("one")), [THINKING, *answer], answer)
+
+    assert restored(memory, *conversation("two"), said(*answer))[-1] == said(*answer)
+
+
+@pytest.mark.parametrize("answer", SAME_ANSWERS)
+def test_the_same_answer_twice_in_one_conversation_keeps_its_own_thoughts(
+    answer: list[Part],
+) -> None:
+    memory, told = AnswerMemory(), [user("Go on.")]
+    for thought in (first := Reasoning("First."), second := Reasoning("Second.")):
+        memory.keep(ROUTE, Conversation([*told]), [thought, *answer], answer)
+        told += [said(*answer), user("Go on.")]
+
+    found = restored(memory, *told)
+
+    assert [found[1].parts[0], found[3].parts[0]] == [first, second]
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_found"),
+    [
+        pytest.param(call("toolu_01AbCdEfGhIjKlMnOpQrStUv"), True, id="an id made by chance"),
+        pytest.param(call("call_1"), False, id="a number"),
+        pytest.param(call("functions.read:12"), False, id="Kimi's number"),
+        pytest.param(Text("A long text. " * 20), True, id="a long text"),
+        pytest.param(Text("Done."), False, id="a short text"),
+    ],
+)
+def test_an_answer_that_no_other_conversation_has_is_found_in_a_shortened_one(
+    answer: Part, is_found: bool
+) -> None:
+    memory = AnswerMemory()
+    memory.keep(ROUTE, Conversation(conversation("one")), [THINKING, answer], [answer])
+
+    found = restored(memory, user("A summary."), user("Go on."), said(answer))[-1]
+
+    assert found.parts == ([THINKING, answer] if is_found else [answer])
+
+
+@pytest.mark.parametrize("count", [1, 2_000])
+def test_an_answer_is_kept_once_however_many_calls_it_has(tmp_path: Path, count: int) -> None:
+    file = SqliteMemory(tmp_path / "store")
+    calls = [call(f"call_{number}") for number in range(count)]
+    remembered(THINKING, *calls, memory=AnswerMemory(file))
+
+    assert len(file.load()) == 1
+    file.close()
+    again = AnswerMemory(SqliteMemory(tmp_path / "store"))
+    assert restored(again, user("Read it."), said(*calls))[1].parts == [THINKING, *calls]
+
+
+HOSTILE = ["", " ", "a b", "a\0b", "'; DROP TABLE answer; --", "\ud800", "\u2028", "i" * 100_000]
+
+
+@pytest.mark.parametrize("id_", HOSTILE, ids=range(len(HOSTILE)))
+def test_an_id_may_be_anything(tmp_path: Path, id_: str) -> None:
+    file = SqliteMemory(tmp_path / "store")
+    remembered(THINKING, call(id_), memory=AnswerMemory(file))
+    remembered(Text("Done."), memory=AnswerMemory(file))
+    file.close()
+
+    again = AnswerMemory(SqliteMemory(tmp_path / "store"))
+    assert restored(again, user("Read it."), said(Text("Done.")))[1].route == ROUTE
+    sent = id_.encode("utf-8", "replace").decode()
+    assert restored(again, user("Read it."), said(call(sent)))[1].route == ROUTE
+
+
 def test_a_client_may_write_numbers_and_keys_in_its_own_way() -> None:
     came = ToolCall("call_1", "wait", {"seconds": 1.0, "why": "é", "more": [0.5]})
     sent = ToolCall("call_1", "wait", {"more": [0.5], "why": "é", "seconds": 1})
 
-    assert restored(remembered(THINKING, came), said(sent))[0].parts[0] == THINKING
+    found = restored(remembered(THINKING, came), user("Read it."), said(sent))[1]
+    assert found.parts[0] == THINKING
 
 
 def test_no_prompt_and_no_output_of_a_tool_is_kept(tmp_path: Path) -> None:
