@@ -52,6 +52,7 @@ class HttpConnection:
         is_closing: True: no further request is read.
         is_head: The request asks for a head without a body.
         is_unread: The body of the request was not read, so that no other request can follow it.
+        waits_since: When it began to wait for a request; None: it answers one.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class HttpConnection:
         self.is_closing = False
         self.is_head = False
         self.is_unread = False
+        self.waits_since: float | None = None
         self._max_body = max_body
         self._request_seconds = request_seconds
         self._reading: anyio.CancelScope | None = None
@@ -100,9 +102,10 @@ class HttpConnection:
     async def _serve_one(self) -> bool:
         """Answer one request; return True if another may follow."""
         request = None
+        self.waits_since = anyio.current_time()
         with anyio.move_on_after(self._request_seconds) as self._reading:
             request = await self._read()
-        self._reading = None
+        self._reading = self.waits_since = None
         if request is None:
             return False
         self.is_head = request.method == "HEAD"

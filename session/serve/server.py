@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 import anyio
 
 from ...provider.background_task import BackgroundTask
+from ...provider.client.connections import most_connections
 from ...provider.log import logger
 from ...provider.server.tcp_socket import Socket, accept, bind, url_host
 from .access import Access, new_token
@@ -29,10 +30,20 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 BACKLOG = 1024
 MOST_CONNECTIONS = 1024
+OTHER_FILES = 32
+"""Files that this process opens beside its connections, such as the journal."""
+_FEWEST = 8
+_LOOK_AGAIN = 0.05
+"""Seconds until a connection that has become idle is closed for one that waits."""
 STATUS_AFTER = 30.0
 PING_EVERY = 10.0
 NEW_TOKEN = new_token()
 """Stands for a token that each `Serve` makes."""
+
+
+def most_served() -> int:
+    """Return how many connections are served at once, because each takes one to a provider."""
+    return min(max(most_connections() - OTHER_FILES, _FEWEST), MOST_CONNECTIONS)
 
 
 def _open(path: str | os.PathLike[str]) -> SqliteMemory:
@@ -101,7 +112,7 @@ class Serve:
             ping_every=ping_every,
         )
         self._connections: set[ServeConnection] = set()
-        self._slots = anyio.Semaphore(MOST_CONNECTIONS)
+        self._slots = anyio.Semaphore(most_served())
         self._listener: socket.socket | None = None
         self._listening: BackgroundTask | None = None
         self._accepting = anyio.CancelScope()
@@ -173,11 +184,32 @@ class Serve:
         async with anyio.create_task_group() as tasks:
             with self._accepting:
                 while True:
-                    await self._slots.acquire()
-                    connection = ServeConnection(Socket(await accept(listener)), self._shared)
+                    sock = Socket(await accept(listener))
+                    try:
+                        await self._take_slot()
+                    except BaseException:
+                        sock.close()
+                        raise
+                    connection = ServeConnection(sock, self._shared)
                     self._connections.add(connection)
                     tasks.start_soon(self._serve, connection)
             listener.close()
+
+    async def _take_slot(self) -> None:
+        """Wait for a slot; while there is none, connections without a request are closed."""
+        is_taken = False
+        while not is_taken:
+            if not self._slots.value:
+                self._close_idle()
+            with anyio.move_on_after(_LOOK_AGAIN):
+                await self._slots.acquire()
+                is_taken = True
+
+    def _close_idle(self) -> None:
+        """Close the connection that has waited longest for a request, so that another is served."""
+        waiting = [each for each in self._connections if each.waits_since is not None]
+        if waiting:
+            min(waiting, key=lambda each: each.waits_since or 0.0).close_when_idle()
 
     async def _serve(self, connection: ServeConnection) -> None:
         try:

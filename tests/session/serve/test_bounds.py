@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 
+import anyio
 import pytest
 
 from sidestep.provider.relay import own_reply
 from sidestep.provider.watch import watched_answer
+from sidestep.session.serve import server
 
-from .served import CLAUDE, in_front_of
+from .served import CLAUDE, in_front_of, serving
 from .test_own_bytes import BODY, EVENTS, SSE
 from .upstream import upstream
 
@@ -74,3 +76,67 @@ async def test_what_follows_a_whole_answer_is_read_no_further_than_its_limit(
 
         assert (answer.status_code, answer.content[: len(EVENTS)]) == (200, EVENTS)
         assert len(answer.content) < 3 * MIB
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"POST / HTTP/1.1\r\nhost: a\r\nx-", id="half a head"),
+        pytest.param(
+            b"GET /_sidestep/ HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n", id="no body"
+        ),
+    ],
+)
+async def test_a_client_that_sends_no_request_keeps_no_other_client_out(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 2)
+    async with serving({CLAUDE: {"text": "Hello."}}) as served:
+        sent = sent.replace(b"host: a", f"host: 127.0.0.1:{served.serve.port}".encode())
+        with anyio.fail_after(60):
+            idle = [await anyio.connect_tcp("127.0.0.1", served.serve.port) for _ in range(5)]
+            for stream in idle:
+                await stream.send(sent)
+            answer = await served.ask(CLAUDE)
+            with pytest.raises(anyio.EndOfStream):
+                await idle[0].receive()
+            for stream in idle:
+                await stream.aclose()
+
+        assert answer.status_code == 200
+
+
+async def test_a_client_that_is_answered_is_not_closed_for_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 1)
+    slow = {"text": "An answer in pieces.", "chunk": 4, "pace": 0.01}
+    async with serving({CLAUDE: slow}) as served, anyio.create_task_group() as tasks:
+        came: list[int] = []
+
+        async def ask() -> None:
+            came.append((await served.ask(CLAUDE)).status_code)
+
+        with anyio.fail_after(60):
+            tasks.start_soon(ask)
+            await served.stub.wait_for(1)
+            await ask()
+
+    assert came == [200, 200]
+
+
+@pytest.mark.parametrize(
+    ("files", "served"),
+    [(20_000, 1024), (2_112, 1024), (1_024, 480), (256, 96), (64, 8), (None, 1024)],
+    ids=["many", "as many as it takes", "Linux", "macOS", "few", "no limit"],
+)
+async def test_no_more_clients_are_served_than_files_allow(
+    files: int | None, served: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each client has a connection of its own to a provider."""
+    resource = pytest.importorskip("resource")
+    limit = resource.RLIM_INFINITY if files is None else files
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+
+    assert server.most_served() == served
