@@ -33,6 +33,8 @@ MOST_CONNECTIONS = 1024
 OTHER_FILES = 32
 """Files that this process opens beside its connections, such as the journal."""
 _FEWEST = 8
+IDLE_SECONDS = 5.0
+"""Seconds without a request after which a connection is closed if another one waits."""
 _LOOK_AGAIN = 0.05
 """Seconds until a connection that has become idle is closed for one that waits."""
 STATUS_AFTER = 30.0
@@ -206,10 +208,11 @@ class Serve:
                 is_taken = True
 
     def _close_idle(self) -> None:
-        """Close the connection that has waited longest for a request, so that another is served."""
-        waiting = [each for each in self._connections if each.waits_since is not None]
-        if waiting:
-            min(waiting, key=lambda each: each.waits_since or 0.0).close_when_idle()
+        """Close the connection that has waited longest for a request, if that is long."""
+        since = [(each.waits_since or math.inf, each) for each in self._connections]
+        waits_since, longest = min(since, key=lambda each: each[0])
+        if waits_since < anyio.current_time() - IDLE_SECONDS:
+            longest.close_when_idle()
 
     async def _serve(self, connection: ServeConnection) -> None:
         try:

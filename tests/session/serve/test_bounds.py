@@ -92,6 +92,7 @@ async def test_a_client_that_sends_no_request_keeps_no_other_client_out(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(server, "IDLE_SECONDS", 0.0)
     async with serving({CLAUDE: {"text": "Hello."}}) as served:
         sent = sent.replace(b"host: a", f"host: 127.0.0.1:{served.serve.port}".encode())
         with anyio.fail_after(60):
@@ -111,6 +112,7 @@ async def test_a_client_that_is_answered_is_not_closed_for_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(server, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(server, "IDLE_SECONDS", 0.0)
     slow = {"text": "An answer in pieces.", "chunk": 4, "pace": 0.01}
     async with serving({CLAUDE: slow}) as served, anyio.create_task_group() as tasks:
         came: list[int] = []
@@ -124,6 +126,22 @@ async def test_a_client_that_is_answered_is_not_closed_for_another(
             await ask()
 
     assert came == [200, 200]
+
+
+async def test_a_client_that_has_not_sent_its_request_yet_is_not_closed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "MOST_CONNECTIONS", 1)
+    async with serving({CLAUDE: {"text": "Hello."}}) as served:
+        host = f"host: 127.0.0.1:{served.serve.port}"
+        with anyio.fail_after(60):
+            slow = await anyio.connect_tcp("127.0.0.1", served.serve.port)
+            others = [await anyio.connect_tcp("127.0.0.1", served.serve.port) for _ in range(3)]
+            await slow.send(f"GET /_sidestep/ HTTP/1.1\r\n{host}\r\n\r\n".encode())
+
+            assert (await slow.receive()).startswith(b"HTTP/1.1 200")
+            for stream in (slow, *others):
+                await stream.aclose()
 
 
 @pytest.mark.parametrize(
