@@ -45,6 +45,8 @@ _BARE = re.compile(
     r"|(?:/v1)?/responses(?:/input_tokens)?|/v1(?:beta|alpha)?/models/[^/].*:(?:generateContent|streamGenerateContent|countTokens)"
 )
 """Paths without a provider."""
+_GEMINI = re.compile(r"/v1(?:beta|alpha)/")
+"""What only Gemini's paths have; google-genai also asks below ``/v1``."""
 _STRANGE = re.compile(r"(?:^|/)\.{1,2}(?:/|$)|[\x00-\x20\x7f\\]|^//")
 """What no path of an API has once it is unquoted, and what could lead to another place."""
 _OWN: Mapping[Wire, str] = {
@@ -89,12 +91,13 @@ def place_of(path: str, providers: Mapping[str, Provider]) -> Place | None:
 
 
 def wire_of(path: str, headers: Mapping[str, str], place: Place | None) -> Wire:
-    """Return the wire in which a client reads an error."""
+    """Return the wire in which a client reads an error, or a list of models."""
     if place is not None and place.call is not None:
         return place.call.wire
     if "anthropic-version" in headers:
         return "anthropic"
-    return "gemini" if "x-goog-api-key" in headers or "/v1beta/" in path else "openai-chat"
+    is_gemini = "x-goog-api-key" in headers or _GEMINI.search(path) is not None
+    return "gemini" if is_gemini else "openai-chat"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

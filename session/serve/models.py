@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from ...provider.server.model_list import WINDOW, listed_model, listed_models
+from .asked import wire_of
 
 if TYPE_CHECKING:
     from ...provider.route import Route
     from ...provider.wire_name import Wire
     from ..step.middleware import Sidestep
 
-_PATH = re.compile(r"/(?P<version>v1(?:beta|alpha)?)/models(?:/(?P<name>[^:]+))?")
+_PATH = re.compile(r"/v1(?:beta|alpha)?/models(?:/(?P<name>[^:]+))?")
 _OWNER = "sidestep"
 
 
@@ -26,11 +27,7 @@ def listed_at(
     found = _PATH.fullmatch(path)
     if found is None:
         return None
-    wire: Wire = "openai-chat"
-    if found["version"] != "v1":
-        wire = "gemini"
-    elif "anthropic-version" in headers:
-        wire = "anthropic"
+    wire = wire_of(path, headers, None)
     if found["name"] is not None:
         return _model(unquote(found["name"]), wire, middleware)
     return listed_models([_model(name, wire, middleware) for name in _names(middleware)], wire)

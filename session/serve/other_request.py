@@ -98,7 +98,7 @@ async def count_tokens(
         return _bad_gateway(str(error), 400)
     tokens = Needs.of(read.conversation).tokens or 0
     tokens -= read.conversation.settings.max_output_tokens or 0
-    body = write_json(_count(asked, tokens))
+    body = write_json(_count(asked, max(tokens, 1)))
     await outlet.whole(200, (("content-type", "application/json"),), body)
     return None
 
@@ -162,7 +162,7 @@ async def _response(http: httpx.AsyncClient, own: OwnRequest) -> httpx.Response:
             failure = classify_exception(error)
             if failure.kind is FailureKind.UNKNOWN:
                 raise
-            message = own.secret.redact(failure.message)
+            message = own.secret.redact(f"{own.provider.name} cannot be reached: {failure.message}")
             raise ProviderError(_bad_gateway(message, 502, failure.kind)) from None
     raise ProviderError(_bad_gateway("the provider did not answer", 504, FailureKind.TIMEOUT))
 

@@ -222,7 +222,7 @@ class ServedStep:
         """
         route = attempt.route
         if (why := self._why_keyless(route)) is not None:
-            raise Unserved(f"{route} {why}", FailureKind.AUTH)
+            raise Unserved(f"{route}: {why}", FailureKind.AUTH)
         if self._own is not None and route == self._asked.requested:
             await self._send_own(step, attempt, self._own)
             return

@@ -17,6 +17,7 @@ MAP = {CLAUDE: [SIBLING, "groq/llama"]}
 ROUTES = (CLAUDE, SIBLING, "groq/llama", "gemini/gemini-x")
 HELLO = {route: {"text": "Hello."} for route in ROUTES}
 VERSION = {"anthropic-version": "2023-06-01"}
+GOOGLE = {"x-goog-api-key": "k"}
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,9 @@ async def test_the_models_of_a_provider_are_its_own_list(path: str) -> None:
         pytest.param("/v1/models", {}, ("data", "id"), id="OpenAI"),
         pytest.param("/v1/models", VERSION, ("data", "id"), id="Anthropic"),
         pytest.param("/v1beta/models", {}, ("models", "displayName"), id="Gemini"),
+        pytest.param("/v1alpha/models", {}, ("models", "displayName"), id="Gemini, alpha"),
+        pytest.param("/v1/models", GOOGLE, ("models", "displayName"), id="google-genai"),
+        pytest.param("/v1beta/models", GOOGLE, ("models", "displayName"), id="with its key"),
     ],
 )
 async def test_without_a_provider_the_configured_routes_are_listed(
@@ -138,7 +142,7 @@ async def test_a_provider_that_is_not_there_is_a_502_in_words() -> None:
         answer = await http.get("/anthropic/v1/files", headers=VERSION)
 
         assert answer.status_code == 502
-        assert answer.json()["error"]["message"]
+        assert answer.json()["error"]["message"].startswith("anthropic cannot be reached: ")
 
 
 COUNTED = {"model": "claude-sonnet-5", "messages": [{"role": "user", "content": "Hi " * 400}]}
@@ -171,6 +175,18 @@ async def test_a_count_is_estimated_where_the_provider_does_not_count(status: in
         assert answer.status_code == 200
         assert 250 < answer.json()["input_tokens"] < 350
         assert middleware.degraded.snapshot() == {}
+
+
+@pytest.mark.parametrize("text", ["Hi", "", "H"])
+async def test_no_estimate_is_zero(text: str) -> None:
+    body = {"model": "claude-sonnet-5", "messages": [{"role": "user", "content": text}]}
+    async with (
+        upstream(b"{}", 404) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}) as (_, http, *_r),
+    ):
+        answer = await http.post("/anthropic/v1/messages/count_tokens", json=body)
+
+        assert answer.json() == {"input_tokens": 1}
 
 
 async def test_a_key_that_is_refused_is_told_also_for_a_count() -> None:

@@ -145,7 +145,7 @@ async def test_a_route_without_a_key_is_a_401_that_says_which(token: str | None)
         answer = await served.http.post("/v1/messages", json=body, headers=headers)
 
         assert answer.status_code == 401
-        assert ("GROQ_KEY is not set" if token else "a key of ours") in answer.text
+        assert ("groq/llama: GROQ_KEY is not set" if token else "a key of ours") in answer.text
         assert served.stub.requests == []
 
 
