@@ -16,11 +16,12 @@ from ...provider.log import logger
 from ...provider.server.call_path import path_of
 from ...provider.server.connection import HttpConnection
 from ...provider.wire.registry import writer_of
-from .asked import MAX_BODY, Asked, place_of, wire_of
+from .model_request import MAX_BODY, ModelRequest
 from .models import listed_at
 from .other_request import count_tokens, pass_on
 from .outlet import ClientLeft, Outlet
 from .pages import Page
+from .served_path import ServedPath, wire_of
 from .served_step import ServedStep
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from ...provider.wire_name import Wire
     from ..step.middleware import Sidestep
     from .access import Access
-    from .asked import Place
     from .memory import AnswerMemory
     from .pages import Pages
     from .served_step import Hold
@@ -99,18 +99,17 @@ class ServeConnection(HttpConnection):
 
     async def _answer(self, request: HttpRequest) -> None:
         shared, path = self._shared, path_of(request.target)
-        place = place_of(path, shared.client.providers)
-        wire = wire_of(path, request.headers, place)
+        served = ServedPath.at(path, shared.client.providers)
         refused = shared.access.why_refused(request)
         if refused is None and request.body is None:
             refused = _not_served(413, f"the body has more than {MAX_BODY} bytes")
         if refused is None:
-            refused = await self._serve_at(path, place, request)
+            refused = await self._serve_at(path, served, request)
         if refused is not None:
-            await self._refuse(refused, wire)
+            await self._refuse(refused, wire_of(path, request.headers, served))
 
     async def _serve_at(
-        self, path: str, place: Place | None, request: HttpRequest
+        self, path: str, served: ServedPath | None, request: HttpRequest
     ) -> Failure | None:
         """Answer *request*; return why it is refused, if it is."""
         if (refused := _unreadable(path, request)) is not None:
@@ -121,34 +120,32 @@ class ServeConnection(HttpConnection):
         ):
             await self._outlet().whole(page.status, page.headers, page.body)
             return None
-        if place is None:
+        if served is None:
             return _not_served(404, f"nothing is served at {path!r}")
-        if place.is_strange:
-            return _not_served(
-                400,
-                f"the path {place.rest!r} is not passed on: write it without '..', '//' and spaces",
-            )
-        if place.call is None:
-            return await pass_on(self, self._shared, place, request)
+        if served.is_unsafe:
+            how = "write it without '..', '//' and spaces"
+            return _not_served(400, f"the path {served.rest!r} is not passed on: {how}")
+        if served.call is None:
+            return await pass_on(self, self._shared, served, request)
         if request.method != "POST":
             return _not_served(405, f"{path!r} takes POST, got {request.method!r}")
         try:
-            asked = Asked.of(
-                request, place, place.call,
+            model_request = ModelRequest.of(
+                request, served, served.call,
                 middleware=self._shared.middleware, providers=self._shared.client.providers,
             )  # fmt: skip
         except ProviderError as error:
             return error.failure
-        return await self._serve(asked, request)
+        return await self._serve(model_request)
 
-    async def _serve(self, asked: Asked, request: HttpRequest) -> Failure | None:
+    async def _serve(self, request: ModelRequest) -> Failure | None:
         shared = self._shared
-        caller = shared.access.caller(request)
-        if asked.call.is_count:
-            return await count_tokens(self._outlet(), shared, asked, caller)
-        outlet = self._outlet(asked)
+        caller = shared.access.caller(request.http)
+        if request.call.is_count:
+            return await count_tokens(self._outlet(), shared, request, caller)
+        outlet = self._outlet(request)
         step = ServedStep(
-            asked,
+            request,
             caller,
             outlet,
             middleware=shared.middleware,
@@ -169,11 +166,11 @@ class ServeConnection(HttpConnection):
         models = listed_at(path, request.headers, self._shared.middleware)
         return None if models is None else Page("application/json", write_json(models))
 
-    def _outlet(self, asked: Asked | None = None) -> Outlet:
+    def _outlet(self, request: ModelRequest | None = None) -> Outlet:
         stream = None
-        if asked is not None and asked.is_stream:
-            ping = writer_of(asked.call.wire)(model=asked.model).ping()
-            stream = asked.stream_headers, ping
+        if request is not None and request.is_stream:
+            ping = writer_of(request.call.wire)(model=request.model).ping()
+            stream = request.stream_headers, ping
         shared = self._shared
         return Outlet(self, stream, first=shared.status_after, every=shared.ping_every)
 

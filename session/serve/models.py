@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from ...provider.server.model_list import WINDOW, listed_model, listed_models
-from .asked import wire_of
+from .served_path import wire_of
 
 if TYPE_CHECKING:
     from ...provider.route import Route

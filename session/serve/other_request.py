@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from ...provider.catalog.provider import Provider
     from ...provider.server.connection import HttpConnection, HttpRequest
     from .access import Caller
-    from .asked import Asked, Place
     from .connection import Shared
+    from .model_request import ModelRequest
+    from .served_path import ServedPath
 
 _COUNT_SECONDS = 5.0
 _SILENCE = 600.0
@@ -48,11 +49,11 @@ _MOST = 1024 * 1024
 
 
 async def pass_on(
-    connection: HttpConnection, shared: Shared, place: Place, request: HttpRequest
+    connection: HttpConnection, shared: Shared, path: ServedPath, request: HttpRequest
 ) -> Failure | None:
     """Pass *request* on as it is, and its response; return why it cannot be, if so."""
-    assert place.provider is not None  # noqa: S101 - a bare path is always a model call
-    provider = shared.client.providers[place.provider]
+    assert path.provider is not None  # noqa: S101 - a bare path is always a model call
+    provider = shared.client.providers[path.provider]
     caller = shared.access.caller(request)
     headers = kept_headers(request.lines, without=caller.hidden)
     if coding := request.headers.get("content-encoding"):
@@ -60,7 +61,7 @@ async def pass_on(
     own = OwnRequest(
         provider=provider,
         method=request.method,
-        url=address_of(provider, place.rest, _query(request, caller)),
+        url=address_of(provider, path.rest, _query(request, caller)),
         headers=headers,
         content=request.body or b"",
         secret=_secret(shared, provider, caller),
@@ -80,25 +81,25 @@ async def pass_on(
 
 
 async def count_tokens(
-    outlet: Outlet, shared: Shared, asked: Asked, caller: Caller
+    outlet: Outlet, shared: Shared, request: ModelRequest, caller: Caller
 ) -> Failure | None:
     """Answer with the provider's own count, or with an estimate if it does not count."""
-    provider = shared.client.providers.get(asked.requested.provider)
+    provider = shared.client.providers.get(request.requested.provider)
     own = None
     if provider is not None:
-        own = asked.own_request(provider, caller, _secret(shared, provider, caller))
+        own = request.own_request(provider, caller, _secret(shared, provider, caller))
     answered = None if own is None else await _own_count(shared, own)
     if answered is not None:
         status, headers, body = answered
         await outlet.whole(status, headers, body)
         return None
     try:
-        read = reader_of(asked.call.wire).read(asked.body, path=asked.place.rest)
+        read = reader_of(request.call.wire).read(request.body, path=request.path.rest)
     except RequestError as error:
         return _bad_gateway(str(error), 400)
     tokens = Needs.of(read.conversation).tokens or 0
     tokens -= read.conversation.settings.max_output_tokens or 0
-    body = write_json(_count(asked, max(tokens, 1)))
+    body = write_json(_count(request, max(tokens, 1)))
     await outlet.whole(200, (("content-type", "application/json"),), body)
     return None
 
@@ -142,10 +143,10 @@ async def _counted(
     return status, headers, text if own.secret.key else bytes(content)
 
 
-def _count(asked: Asked, tokens: int) -> dict[str, object]:
-    if asked.call.wire == "gemini":
+def _count(request: ModelRequest, tokens: int) -> dict[str, object]:
+    if request.call.wire == "gemini":
         return {"totalTokens": tokens}
-    is_openai = asked.call.wire == "openai-responses"
+    is_openai = request.call.wire == "openai-responses"
     return {"input_tokens": tokens} | ({"object": "response.input_tokens"} if is_openai else {})
 
 

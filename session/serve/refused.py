@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ...provider.wire_name import Wire
     from ..step.middleware import Sidestep
     from ..step.step import Step
-    from .asked import Asked
+    from .model_request import ModelRequest
 
 _CURED_BY_WAITING = frozenset(
     {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.SERVER_ERROR, FailureKind.QUOTA}
@@ -57,7 +57,7 @@ class Unserved(SidestepError):
 def failure_to_send(
     error: Exception,
     step: Step | None,
-    asked: Asked,
+    request: ModelRequest,
     middleware: Sidestep,
     *,
     is_keyless: bool,
@@ -74,10 +74,10 @@ def failure_to_send(
     failure = replace(failure, message=_story(error), cause=None)
     if failure.kind not in _CURED_BY_WAITING:
         return failure
-    if isinstance(error, StreamInterrupted) and _is_ready(asked, middleware):
-        kind = _REPEATED_ON.get(asked.call.wire, FailureKind.OVERLOADED)
+    if isinstance(error, StreamInterrupted) and _is_ready(request, middleware):
+        kind = _REPEATED_ON.get(request.call.wire, FailureKind.OVERLOADED)
         return Failure(kind=kind, message=f"{failure.message} {_AGAIN}")
-    failure.retry_after = _due_back(step, asked.requested, middleware) or failure.retry_after
+    failure.retry_after = _due_back(step, request.requested, middleware) or failure.retry_after
     return failure
 
 
@@ -113,9 +113,9 @@ def _story(error: Exception) -> str:
     return redact_shapes(told if told.startswith("sidestep: ") else f"sidestep: {told}")
 
 
-def _is_ready(asked: Asked, middleware: Sidestep) -> bool:
+def _is_ready(request: ModelRequest, middleware: Sidestep) -> bool:
     """True if the same request would start on a healthy route now."""
-    return not middleware.degraded.is_degraded(middleware.healthy(asked.name))
+    return not middleware.degraded.is_degraded(middleware.healthy(request.name))
 
 
 def _due_back(step: Step | None, requested: Route, middleware: Sidestep) -> float | None:

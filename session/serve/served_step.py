@@ -18,12 +18,12 @@ from ...provider.wire.registry import reader_of, writer_of
 from ..plan.keyed_route import KeyedRoute
 from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
-from .asked import JSON
 from .clients_key import blaming_client, clients_key
 from .delivery import Delivery
 from .history import depends_on_history, history_of
 from .memory import AnswerMemory
 from .metering import metered
+from .model_request import JSON
 from .outlet import ClientLeft
 from .refused import Unserved, failure_to_send
 from .shown_answer import ShownAnswer
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ..step.move_policy import MoveHistory
     from ..step.step import Step
     from .access import Caller
-    from .asked import Asked
+    from .model_request import ModelRequest
     from .outlet import Outlet
 
 Hold = Literal["whole", "first"]
@@ -75,7 +75,7 @@ class ServedStep:
 
     def __init__(
         self,
-        asked: Asked,
+        request: ModelRequest,
         caller: Caller,
         outlet: Outlet,
         *,
@@ -84,18 +84,18 @@ class ServedStep:
         memory: AnswerMemory,
         hold: Hold,
     ) -> None:
-        self._asked = asked
+        self._request = request
         self._caller = caller
         self._outlet = outlet
         self._middleware = middleware
         self._client = client
         self._memory = memory
-        self._is_live = hold == "first" and asked.is_stream
-        self._wire = asked.call.wire
+        self._is_live = hold == "first" and request.is_stream
+        self._wire = request.call.wire
         self._own: OwnRequest | None = None
         self._read: ReadRequest | None = None
         self._why_unread: str | None = None
-        self._requests: StepRequests | None = None
+        self._rendered: StepRequests | None = None
         self._writer: Writer | None = None
         self._held: Held | None = None
         self._running: list[Route] = []
@@ -111,7 +111,7 @@ class ServedStep:
         try:
             self._own = self._own_request()
             step = self._middleware.step(
-                self._asked.name,
+                self._request.name,
                 needs=self._needs(),
                 serves=self._serves,
                 repair=self._repair,
@@ -119,7 +119,7 @@ class ServedStep:
                 history=self._history(),
             )
             if (key := clients_key(self._own, self._caller)) is not None:
-                step.use_own_key(KeyedRoute.of_client(self._asked.requested, key))
+                step.use_own_key(KeyedRoute.of_client(self._request.requested, key))
             async for attempt in step:
                 async with attempt:
                     await self._attempt(step, attempt)
@@ -138,16 +138,16 @@ class ServedStep:
         runs. Then the history needs what only `render` makes of it: no reasoning of another, and
         what the route demands in its place.
         """
-        provider = self._client.providers.get(self._asked.requested.provider)
+        provider = self._client.providers.get(self._request.requested.provider)
         if provider is None:
             return None
         is_ours = self._caller.may_use_our_keys and not self._caller.has_key
         secret = self._client.secret(provider) if is_ours else Secret(None)
         if not self._memory.is_empty and (is_ours or not provider.key_variables):
             self._conversation()
-            if any(route != self._asked.requested for route in self._running):
+            if any(route != self._request.requested for route in self._running):
                 return None
-        return self._asked.own_request(provider, self._caller, secret)
+        return self._request.own_request(provider, self._caller, secret)
 
     def _needs(self) -> Needs | None:
         """Return what the step needs of a route, if the configuration depends on it."""
@@ -165,7 +165,7 @@ class ServedStep:
         return None if conversation is None else history_of(conversation)
 
     def _serves(self, route: Route) -> bool | str:
-        if route == self._asked.requested and self._own is not None:
+        if route == self._request.requested and self._own is not None:
             return self._why_keyless(route) or True
         if self._conversation() is None:
             return f"cannot be asked for this: {self._why_unread}"
@@ -174,7 +174,7 @@ class ServedStep:
     def _why_keyless(self, route: Route) -> str | None:
         """Return why *route* cannot be called with the keys that may be used; None: it can."""
         provider = self._client.providers.get(route.provider)
-        is_own = self._own is not None and route == self._asked.requested
+        is_own = self._own is not None and route == self._request.requested
         if provider is None or not provider.key_variables or (is_own and self._caller.has_key):
             return None if provider is not None else self._client.why_unserved(route)
         if self._caller.may_use_our_keys:
@@ -186,7 +186,7 @@ class ServedStep:
         if self._read is None and self._why_unread is None:
             try:
                 self._read = reader_of(self._wire).read(
-                    self._asked.body, path=self._asked.place.rest
+                    self._request.body, path=self._request.path.rest
                 )
             except RequestError as error:
                 self._why_unread = str(error)
@@ -200,7 +200,7 @@ class ServedStep:
         )
 
     def _repair(self, failure: Failure) -> str | None:
-        return None if self._requests is None else self._requests.repair(failure)
+        return None if self._rendered is None else self._rendered.repair(failure)
 
     async def _count(self, route: Route) -> int | None:
         """Return the tokens of the step as the provider of *route* counts; None: unknown.
@@ -223,12 +223,12 @@ class ServedStep:
         route = attempt.route
         if (why := self._why_keyless(route)) is not None:
             raise Unserved(f"{route}: {why}", FailureKind.AUTH)
-        if self._own is not None and route == self._asked.requested:
+        if self._own is not None and route == self._request.requested:
             await self._send_own(step, attempt, self._own)
             return
         if self._conversation() is None:
             raise Unserved(f"{route} cannot be asked for this: {self._why_unread}")
-        await self._send_crossed(step, attempt)
+        await self._send_rendered(step, attempt)
 
     async def _send_own(self, step: Step, attempt: Attempt, own: OwnRequest) -> None:
         """Send the client's own bytes, and hold back or pass on the raw answer."""
@@ -250,11 +250,12 @@ class ServedStep:
         else:
             self._held = Held(headers, delivery.take())
 
-    async def _send_crossed(self, step: Step, attempt: Attempt) -> None:
+    async def _send_rendered(self, step: Step, attempt: Attempt) -> None:
         """Send the conversation, and write the answer in the client's wire."""
         requests = self._step_requests()
         rendering = requests.render(attempt.route)
-        writer, headers = self._new_writer(), self._named(self._asked.stream_headers, attempt.route)
+        writer = self._new_writer()
+        headers = self._named(self._request.stream_headers, attempt.route)
         reply, wire = requests.send(rendering, attempt.api_key_env), rendering.provider.wire
         shown = ShownAnswer(self._target(), requests.conversation)
         delivery = self._delivery(attempt, headers, lambda: True)
@@ -267,7 +268,7 @@ class ServedStep:
         if self._is_live:
             delivery.add(begun + writer.end(answer))
             await delivery.send()
-        elif self._asked.is_stream:
+        elif self._request.is_stream:
             self._held = Held(headers, writer.start() + writer.end(answer))
         else:
             self._held = Held(self._named(JSON, attempt.route), writer.whole(answer))
@@ -292,28 +293,28 @@ class ServedStep:
 
     def _target(self) -> Target | None:
         """Return what the requested route accepts as own bytes; None: it never gets any."""
-        requested = self._asked.requested
+        requested = self._request.requested
         provider = self._client.providers.get(requested.provider)
-        if provider is not None and self._asked.place.provider is not None:
+        if provider is not None and self._request.path.provider is not None:
             provider = replace(provider, wire=self._wire)  # the client says that it speaks it
         if provider is None or provider.wire != self._wire:
             return None
         return target_of(provider, requested)
 
     def _step_requests(self) -> StepRequests:
-        if self._requests is None:
+        if self._rendered is None:
             conversation = self._conversation()
             assert conversation is not None  # noqa: S101 - `serves` refuses the route otherwise
-            self._requests = StepRequests(self._client, conversation, {}, has_tasks=False)
-        return self._requests
+            self._rendered = StepRequests(self._client, conversation, {}, has_tasks=False)
+        return self._rendered
 
     def _new_writer(self) -> Writer:
         wants_usage = self._read is None or self._read.wants_usage
         self._writer = writer_of(self._wire)(
-            model=self._asked.model,
+            model=self._request.model,
             created=int(time.time()),
             wants_usage=wants_usage,
-            is_array=self._asked.is_array,
+            is_array=self._request.is_array,
         )
         return self._writer
 
@@ -325,9 +326,9 @@ class ServedStep:
     async def _refuse(self, error: Exception, step: Step | None) -> None:
         """Send the failure of the step: as a response, or as the end of a stream that has begun."""
         refused = self._refused
-        asked = self._asked
-        is_keyless = self._why_keyless(asked.requested) is not None
-        failure = failure_to_send(error, step, asked, self._middleware, is_keyless=is_keyless)
+        request = self._request
+        is_keyless = self._why_keyless(request.requested) is not None
+        failure = failure_to_send(error, step, request, self._middleware, is_keyless=is_keyless)
         is_alone = step is not None and len(step.attempts) == 1
         if (
             refused is not None
@@ -340,10 +341,10 @@ class ServedStep:
             return
         if self._outlet.has_begun:
             writer = self._writer or self._new_writer()
-            await self._outlet.send(self._asked.stream_headers, writer.error(failure))
+            await self._outlet.send(self._request.stream_headers, writer.error(failure))
             await self._outlet.end()
             return
-        refusal = writer_of(self._wire).refusal(failure, is_streamed=self._asked.is_stream)
+        refusal = writer_of(self._wire).refusal(failure, is_streamed=self._request.is_stream)
         await self._outlet.whole(refusal.status, tuple(refusal.headers.items()), refusal.body)
 
 

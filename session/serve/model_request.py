@@ -1,4 +1,4 @@
-"""What a request to the local address asks for."""
+"""A request for a model's answer, or for a count of tokens, and the client's own bytes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, unquote
+from urllib.parse import parse_qs
 
 from ...provider.client.decompression import decompressor_of
 from ...provider.error import ProviderError
@@ -22,14 +22,15 @@ from ...provider.relay.own_request import (
 )
 from ...provider.route import Route
 from ...provider.secret import Secret
-from ...provider.server.call_path import CallPath
 
 if TYPE_CHECKING:
     from ...provider.catalog.provider import Provider
+    from ...provider.server.call_path import CallPath
     from ...provider.server.connection import HttpRequest
     from ...provider.wire_name import Wire
     from ..step.middleware import Sidestep
     from .access import Caller
+    from .served_path import ServedPath
 
 MAX_BODY = 64 * 1024 * 1024
 """Bytes of a request's body, also once it is decompressed."""
@@ -40,15 +41,6 @@ MAX_NAME = 1_000
 EVENTS = (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache"))
 JSON = (("content-type", "application/json"),)
 
-_BARE = re.compile(
-    r"(?:/v1)?/messages(?:/count_tokens)?|(?:/v1)?/chat/completions"
-    r"|(?:/v1)?/responses(?:/input_tokens)?|/v1(?:beta|alpha)?/models/[^/].*:(?:generateContent|streamGenerateContent|countTokens)"
-)
-"""Paths without a provider."""
-_GEMINI = re.compile(r"/v1(?:beta|alpha)/")
-"""What only Gemini's paths have; google-genai also asks below ``/v1``."""
-_STRANGE = re.compile(r"(?:^|/)\.{1,2}(?:/|$)|[\x00-\x20\x7f\\]|^//")
-"""What no path of an API has once it is unquoted, and what could lead to another place."""
 _OWN: Mapping[Wire, str] = {
     "anthropic": "anthropic",
     "openai-chat": "openai-chat",
@@ -58,50 +50,8 @@ _OWN: Mapping[Wire, str] = {
 """The provider that a bare path means, if the model names none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a path leads.
-
-    Args:
-        provider: The provider that it names; None: it names none.
-        rest: The path after the provider's name.
-        call: The model call that it is; None: it is something else.
-    """
-
-    provider: str | None
-    rest: str
-    call: CallPath | None
-
-    @property
-    def is_strange(self) -> bool:
-        """True if the path could lead to another place than it says."""
-        return _STRANGE.search(unquote(self.rest)) is not None
-
-
-def place_of(path: str, providers: Mapping[str, Provider]) -> Place | None:
-    """Return where *path* leads; None: nowhere."""
-    first, _, rest = path[1:].partition("/")
-    name = unquote(first)
-    if name in providers:
-        return Place(name, f"/{rest}", CallPath.at(path))
-    if _BARE.fullmatch(path) is None:
-        return None
-    full = path if path.startswith("/v1") else f"/v1{path}"
-    return Place(None, full, CallPath.at(f"/-{full}"))
-
-
-def wire_of(path: str, headers: Mapping[str, str], place: Place | None) -> Wire:
-    """Return the wire in which a client reads an error, or a list of models."""
-    if place is not None and place.call is not None:
-        return place.call.wire
-    if "anthropic-version" in headers:
-        return "anthropic"
-    is_gemini = "x-goog-api-key" in headers or _GEMINI.search(path) is not None
-    return "gemini" if is_gemini else "openai-chat"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ModelRequest:
     """A request for a model's answer, or for a count of tokens.
 
     Args:
@@ -111,7 +61,7 @@ class Asked:
         content: The body, decompressed.
     """
 
-    place: Place
+    path: ServedPath
     call: CallPath
     name: str
     requested: Route
@@ -125,12 +75,12 @@ class Asked:
     def of(
         cls,
         http: HttpRequest,
-        place: Place,
+        path: ServedPath,
         call: CallPath,
         *,
         middleware: Sidestep,
         providers: Mapping[str, Provider],
-    ) -> Asked:
+    ) -> ModelRequest:
         """Return what *http* asks for.
 
         Raises:
@@ -143,14 +93,14 @@ class Asked:
             raise bad_request("model is missing: write the name of a model")
         if len(model) > MAX_NAME:
             raise bad_request(f"the name of the model has more than {MAX_NAME} characters")
-        name = _name(place, call, model, middleware, providers)
+        name = _name(path, call, model, middleware, providers)
         try:
             requested = middleware.requested(name)
         except ValueError as error:
             raise bad_request(str(error)) from None
         is_stream = body.get("stream") is True if call.is_stream is None else call.is_stream
         return cls(
-            place=place, call=call, name=name, requested=requested, model=model, content=content,
+            path=path, call=call, name=name, requested=requested, model=model, content=content,
             body=body, is_stream=is_stream, http=http,
         )  # fmt: skip
 
@@ -176,9 +126,9 @@ class Asked:
         Args:
             secret: Our key, if it takes the place of the client's.
         """
-        if self.place.provider is None and provider.wire != self.call.wire:
+        if self.path.provider is None and provider.wire != self.call.wire:
             return None
-        content, path = self.content, self.place.rest
+        content, path = self.content, self.path.rest
         if self.model != self.requested.model:
             if self.call.model is None:
                 content = _with_model(self, self.requested.model)
@@ -205,14 +155,14 @@ def bad_request(message: str, status: int = 400) -> ProviderError:
 
 
 def _name(
-    place: Place,
+    path: ServedPath,
     call: CallPath,
     model: str,
     middleware: Sidestep,
     providers: Mapping[str, Provider],
 ) -> str:
-    if place.provider is not None:
-        return f"{place.provider}/{model}"
+    if path.provider is not None:
+        return f"{path.provider}/{model}"
     plan = middleware.plan
     if plan is not None and model in plan.chains:
         return model
@@ -250,11 +200,11 @@ def _object(content: bytes) -> Mapping[str, Any]:
     return body
 
 
-def _with_model(asked: Asked, model: str) -> bytes:
+def _with_model(request: ModelRequest, model: str) -> bytes:
     """Return the body with *model* in place of the client's name, and nothing else changed."""
-    written = re.escape(json.dumps(asked.model, ensure_ascii=False).encode())
+    written = re.escape(json.dumps(request.model, ensure_ascii=False).encode())
     pattern = re.compile(rb'("model"\s*:\s*)' + written)
-    if len(pattern.findall(asked.content)) != 1:
-        return write_body({**asked.body, "model": model})
+    if len(pattern.findall(request.content)) != 1:
+        return write_body({**request.body, "model": model})
     name = json.dumps(model, ensure_ascii=False).encode()
-    return pattern.sub(lambda found: found[1] + name, asked.content)
+    return pattern.sub(lambda found: found[1] + name, request.content)
