@@ -10,23 +10,23 @@ from typing import Self
 from ...provider.failure import Scope
 from ...provider.route import Route
 
-Entry = Route | tuple[str, str | None]
+HealthUnit = Route | tuple[str, str | None]
 """What health is kept for: a route, a route and the variable of a key, or a provider and the
 variable of a key, which is None if the provider has one key or none."""
 
-Place = Route | tuple[Route, str]
-"""A route, or with several keys the route and the variable of a key."""
+TallyUnit = Route | tuple[Route, str]
+"""What attempts are counted for: a route, or with several keys a route and the variable of one."""
 CLIENTS_KEY = "the client's own key"
 """Stands for the variable of a key that a client of the local address has sent."""
 _MOST_ROUTES = 16_384
 """How many routes are cached: as many as the health map remembers."""
-_PLACES = {Scope.KEY: 0, Scope.KEY_ON_ROUTE: 1, Scope.ROUTE: -1}
+_POSITIONS = {Scope.KEY: 0, Scope.KEY_ON_ROUTE: 1, Scope.ROUTE: -1}
 
 
 class ClientKey(str):
     """A hash that is the same for each request with one client's key, and holds no key.
 
-    It stands in an `Entry` where the variable of a key of ours would stand.
+    It stands in a `HealthUnit` where the variable of a key of ours would stand.
     """
 
     __slots__ = ()
@@ -38,15 +38,15 @@ class KeyedRoute:
 
     Args:
         api_key_env: The variable of the key; None: the provider has one key or none.
-        entries: What health is kept for: the key, the key on this route, and the route. With one
-            key the last two are the same. If one of them is degraded, no step starts here.
-        place: Where attempts are counted: the route; with several keys the key on this route.
+        health_units: The key, the key on this route, and the route. With one key the last two are
+            the same. If one of them is degraded, no step starts here.
+        tally_unit: The route; with several keys the key on this route.
     """
 
     route: Route
     api_key_env: str | None
-    entries: tuple[Entry, ...]
-    place: Place
+    health_units: tuple[HealthUnit, ...]
+    tally_unit: TallyUnit
 
     @classmethod
     def of(cls, route: Route, api_key_env: str | None = None) -> Self:
@@ -64,17 +64,17 @@ class KeyedRoute:
         Health is kept for each such key; the attempts of all clients are counted together.
         """
         on_route = (route, key)
-        entries = ((route.provider, key), on_route, route)
-        return cls(route, CLIENTS_KEY, entries, (route, CLIENTS_KEY))
+        units = ((route.provider, key), on_route, route)
+        return cls(route, CLIENTS_KEY, units, (route, CLIENTS_KEY))
 
     @property
     def is_clients(self) -> bool:
         """True if the key is a client's own."""
         return self.api_key_env == CLIENTS_KEY
 
-    def entry_of(self, scope: Scope) -> Entry:
+    def health_unit(self, scope: Scope) -> HealthUnit:
         """Return what a failure of *scope* degrades."""
-        return self.entries[_PLACES[scope]]
+        return self.health_units[_POSITIONS[scope]]
 
 
 def keyed(route: Route, own: KeyedRoute | None) -> Route | KeyedRoute:
@@ -143,12 +143,12 @@ class KeyRing:
         text = self._environ.get(name, "").strip()
         return bool(text) and text.isascii() and text.isprintable()
 
-    def is_planned(self, entry: Entry | Place) -> bool:
-        """True if *entry* is about what the configuration names, with a key of ours.
+    def is_planned(self, unit: HealthUnit | TallyUnit) -> bool:
+        """True if *unit* is about what the configuration names, with a key of ours.
 
         Other names are anyone's, so that they must not push these out of a bounded map.
         """
-        name, key = (entry, None) if isinstance(entry, str) else entry
+        name, key = (unit, None) if isinstance(unit, str) else unit
         return name in self._planned and not isinstance(key, ClientKey)
 
     def routes(self) -> list[Route]:

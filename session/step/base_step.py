@@ -281,7 +281,7 @@ class BaseStep:
     def succeeded(self, attempt: BaseAttempt) -> None:
         """Record that *attempt* answered."""
         self.route = attempt.route
-        self.engine.tally.answered(attempt.key.place)
+        self.engine.tally.answered(attempt.key.tally_unit)
         degraded = self.degraded
         is_forgotten = degraded.is_empty or degraded.recover(attempt.key, since=attempt.since)
         if attempt.probe is not None:
@@ -295,7 +295,7 @@ class BaseStep:
         message = "past the caller's deadline" if is_late else "ended by the caller"
         attempt.failure = Failure(kind=FailureKind.CANCELLED, message=message, route=attempt.route)
         self.end_probe(attempt, "none")
-        self.engine.tally.cancelled(attempt.key.place)
+        self.engine.tally.cancelled(attempt.key.tally_unit)
         self.reporter.attempt_failed(attempt, attempt.failure)
         if attempt.has_emitted:
             self.reporter.retracted(attempt)

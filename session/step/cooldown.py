@@ -11,7 +11,7 @@ from weakref import ReferenceType
 from cachetools import TLRUCache
 
 from ...provider.failure import FailureKind
-from ..plan.keyed_route import Entry
+from ..plan.keyed_route import HealthUnit
 
 State = Literal["healthy", "degraded", "due for a probe", "probed"]
 
@@ -60,10 +60,10 @@ class Cooling:
         """The instant at which this state is forgotten."""
         return max(self.healthy_at + FORGET_AFTER, self.resets_at)
 
-    def why_unavailable(self, entry: Entry, now: float) -> str | None:
-        """Return why no step starts with *entry*, which is in this state; None: steps do."""
+    def why_unavailable(self, unit: HealthUnit, now: float) -> str | None:
+        """Return why no step starts with *unit*, which is in this state; None: steps do."""
         if now < self.healthy_at:
-            if self.kind is None or isinstance(entry, str) or "/" in entry[0]:
+            if self.kind is None or isinstance(unit, str) or "/" in unit[0]:
                 return "degraded"
             return KEY_WORDS.get(self.kind, "degraded")
         return "probed" if self.is_probed() else None
@@ -104,7 +104,7 @@ class Outage:
     resets_in: float | None = None
 
 
-def bounded_map(timer: Callable[[], float], max_routes: int) -> TLRUCache[Entry, Cooling]:
+def bounded_map(timer: Callable[[], float], max_routes: int) -> TLRUCache[HealthUnit, Cooling]:
     """Return an empty map; it forgets each state at its `forgotten_at`."""
     return TLRUCache(
         maxsize=max_routes,

@@ -9,7 +9,7 @@ from weakref import ref
 
 from ...provider.failure import FailureKind
 from ...provider.route import Route
-from ..plan.keyed_route import Entry, KeyedRoute, keyed
+from ..plan.keyed_route import HealthUnit, KeyedRoute, keyed
 from ..plan.sibling_map import reachable
 from ..skip_reason import Unfit
 from .cooldown import Cooling, Outage, Probe, grown
@@ -38,7 +38,7 @@ class DegradedRoutes(CoolingMap):
 
     def degrade(
         self,
-        route: Entry,
+        route: HealthUnit,
         *,
         cooldown: float,
         at_least: float = 0.0,
@@ -106,18 +106,18 @@ class DegradedRoutes(CoolingMap):
             return True
         with self._lock:
             is_forgotten = True
-            for entry in self._entries_at(route):
-                cooling = self._state(entry)
+            for unit in self._units_at(route):
+                cooling = self._state(unit)
                 if cooling is not None and since is not None and cooling.change > since:
                     is_forgotten = False
                     continue
-                self._drop(entry)
+                self._drop(unit)
             if not self._cooling:
                 self._note_empty()
             self.wake_ups.wake()
             return is_forgotten
 
-    def begin_retry(self, route: Entry) -> Probe | None:
+    def begin_retry(self, route: HealthUnit) -> Probe | None:
         """Return the right to retry *route*, until `release`; None: another step has it."""
         with self._lock:
             if route in self._retried:
@@ -125,11 +125,11 @@ class DegradedRoutes(CoolingMap):
             right = self._retried[route] = Probe()
             return right
 
-    def is_retried(self, route: Entry) -> bool:
+    def is_retried(self, route: HealthUnit) -> bool:
         """True while a step has the right to retry *route*."""
         return route in self._retried
 
-    def await_retry(self, route: Entry) -> None:
+    def await_retry(self, route: HealthUnit) -> None:
         """Keep steps from starting on *route* until another step has finished its retries there.
 
         They stay away as from a route that is probed. The route is not degraded.
@@ -155,8 +155,8 @@ class DegradedRoutes(CoolingMap):
             return None
         with self._lock:
             probe: Probe | None = None
-            for entry in self._entries_at(route):
-                cooling = self._state(entry)
+            for unit in self._units_at(route):
+                cooling = self._state(unit)
                 if cooling is None or cooling.is_probed() or self._timer() < cooling.healthy_at:
                     continue
                 probe = probe or Probe()
@@ -166,15 +166,15 @@ class DegradedRoutes(CoolingMap):
     def release(self, route: Route | KeyedRoute, right: Probe) -> None:
         """End *right* without a result, so that another step may probe or retry *route*."""
         with self._lock:
-            for entry in self._entries_at(route):
-                if self._retried.get(entry) is right:
-                    del self._retried[entry]
-                cooling = self._state(entry)
+            for unit in self._units_at(route):
+                if self._retried.get(unit) is right:
+                    del self._retried[unit]
+                cooling = self._state(unit)
                 if cooling is None or cooling.probe is None or cooling.probe() is not right:
                     continue
                 cooling.probe = None
                 if not cooling.cooldowns:
-                    self._drop(entry)
+                    self._drop(unit)
             self.wake_ups.wake()
 
     def is_degraded(self, route: Route | KeyedRoute) -> bool:
@@ -188,7 +188,7 @@ class DegradedRoutes(CoolingMap):
         return self.why_unavailable(route) is None
 
     def why_unavailable(
-        self, route: Route | KeyedRoute, *, without: Mapping[Entry, str] = NOTHING
+        self, route: Route | KeyedRoute, *, without: Mapping[HealthUnit, str] = NOTHING
     ) -> str | None:
         """Return why no step starts on *route*; None: steps do.
 
@@ -228,7 +228,7 @@ class DegradedRoutes(CoolingMap):
         if self.is_empty:
             return {}
         with self._lock:
-            routes = [entry for entry in self._cooling if isinstance(entry, Route)]
+            routes = [unit for unit in self._cooling if isinstance(unit, Route)]
             routes += (route for route in self.keys.routes() if route not in routes)
             left = {route: self.seconds_left(route) for route in routes}
         return {route: seconds for route, seconds in left.items() if seconds > 0}
@@ -261,7 +261,7 @@ class DegradedRoutes(CoolingMap):
         tried: Container[Route] = (),
         unfit: Unfit | None = None,
         returns: bool = True,
-        without: Mapping[Entry, str] = NOTHING,
+        without: Mapping[HealthUnit, str] = NOTHING,
         own: KeyedRoute | None = None,
     ) -> SwapTarget:
         """Return the route that a step on *route* would swap to.

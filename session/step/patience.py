@@ -279,7 +279,7 @@ def _asked(step: BaseStep, attempt: BaseAttempt, failure: Failure) -> float:
 
 def _is_retried(step: BaseStep, key: KeyedRoute) -> bool:
     """True while another step retries *key*."""
-    return any(map(step.degraded.is_retried, key.entries))
+    return any(map(step.degraded.is_retried, key.health_units))
 
 
 def _pause(step: BaseStep) -> float:

@@ -18,7 +18,7 @@ from .swap_target import NO_TARGET, NOTHING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..plan.keyed_route import Entry, KeyedRoute
+    from ..plan.keyed_route import HealthUnit, KeyedRoute
     from .base_step import BaseStep
 
 _A_MOMENT = 0.05
@@ -52,7 +52,7 @@ class Recovery:
         attempt.failure = failure = step.engine.failure_of(
             exc, attempt.route, step.active.providers
         )
-        step.engine.tally.failed(attempt.key.place, failure)
+        step.engine.tally.failed(attempt.key.tally_unit, failure)
         step.reporter.attempt_failed(attempt, failure)
         is_interrupted = self._is_interrupted(attempt, failure)
         if attempt.has_emitted and not is_interrupted:
@@ -134,7 +134,7 @@ class Recovery:
         step = self._step
         limits, policy = step.limits, step.engine.policy
         route, key = attempt.route, attempt.key
-        entry = key.entry_of(failure.effective_scope)
+        unit = key.health_unit(failure.effective_scope)
         has_keys = may_change_key(failure) and step.walk.has_keys()
         keys = self._other_keys(attempt) if has_keys and not is_last else _OtherKeys()
         target, repair = NO_TARGET, None
@@ -154,7 +154,7 @@ class Recovery:
             passed_over=target.skipped,
             is_probe=attempt.probe is not None,
             is_degraded=step.degraded.is_degraded(key),
-            is_retried_elsewhere=step.retrying is None and step.degraded.is_retried(entry),
+            is_retried_elsewhere=step.retrying is None and step.degraded.is_retried(unit),
             resets_in=seconds_until(failure.reset_at),
             has_keys=has_keys,
             repair=repair,
@@ -233,7 +233,7 @@ class Recovery:
             case Swap():
                 self.degrade(attempt, failure, decision.cooldown)
                 if decision.awaits_retry:
-                    step.degraded.await_retry(attempt.key.entry_of(failure.effective_scope))
+                    step.degraded.await_retry(attempt.key.health_unit(failure.effective_scope))
                 step.end_retrying()
                 step.swaps += 1
                 step.retries = 0
@@ -258,7 +258,7 @@ class Recovery:
             step.hinted_waits = {**step.hinted_waits, route: waited}
         if step.retrying is None and retry.is_outage:
             step.retrying = step.degraded.begin_retry(
-                step.walk.key.entry_of(failure.effective_scope)
+                step.walk.key.health_unit(failure.effective_scope)
             )
         step.reporter.retrying(step, step.walk.key, retry, failure)
 
@@ -282,7 +282,7 @@ class Recovery:
             step.end_probe(attempt, "none")
             return
         seconds = step.degraded.degrade(
-            attempt.key.entry_of(failure.effective_scope),
+            attempt.key.health_unit(failure.effective_scope),
             cooldown=0.0 if is_exact else config.cooldown_seconds,
             at_least=cooldown,
             growth=config.cooldown_backoff,
@@ -302,8 +302,8 @@ class Recovery:
         return pin.tool if pin is not None and stop.why == pin.why else None
 
 
-def _lost(key: KeyedRoute, failure: Failure) -> Mapping[Entry, str]:
+def _lost(key: KeyedRoute, failure: Failure) -> Mapping[HealthUnit, str]:
     """Return the key that *failure* is about to degrade, with the reason; empty: no key."""
     if failure.effective_scope is not Scope.KEY or not may_change_key(failure):
         return NOTHING
-    return {key.entry_of(Scope.KEY): KEY_WORDS.get(failure.kind, "degraded")}
+    return {key.health_unit(Scope.KEY): KEY_WORDS.get(failure.kind, "degraded")}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from ...provider.route import Route
-    from ..plan.keyed_route import Entry, KeyedRoute, KeyRing
+    from ..plan.keyed_route import HealthUnit, KeyedRoute, KeyRing
     from ..plan.plan import RouteOptions
     from ..skip_reason import PassedOver, Unfit
     from .cold_cache import ColdCache
@@ -208,7 +208,7 @@ class RouteWalk:
         if self.route != self._options.requested:
             self._skip_all(self._passed_over)
 
-    def swap_target(self, without: Mapping[Entry, str] = NOTHING) -> SwapTarget:
+    def swap_target(self, without: Mapping[HealthUnit, str] = NOTHING) -> SwapTarget:
         """Return where the step would go from here; *without*: as in `why_unavailable`.
 
         If the step started on a kept route, the requested route comes first, also in a chain,
@@ -282,7 +282,7 @@ class RouteWalk:
         """Return the routes that were passed over and could take a shorter step."""
         return [route for route in self.skipped if route in self.too_long]
 
-    def _why_not(self, route: Route, without: Mapping[Entry, str] = NOTHING) -> str | None:
+    def _why_not(self, route: Route, without: Mapping[HealthUnit, str] = NOTHING) -> str | None:
         """Return why the step cannot start on *route* now; None: it can."""
         return self._unfit(route) or self._degraded.why_unavailable(
             keyed(route, self._own), without=without

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...provider.route import Route
 from ..plan.active_plan import ActivePlan
-from ..plan.keyed_route import CLIENTS_KEY, ClientKey, KeyedRoute, Place
+from ..plan.keyed_route import CLIENTS_KEY, ClientKey, KeyedRoute, TallyUnit
 from .cooldown import State
 from .degraded import DegradedRoutes
 from .tally import AttemptTally, LastFailure, Tally, redacted
@@ -70,7 +70,7 @@ def status_of(
         most: How many, at most; None: all.
     """
     tallies = tally.snapshot()
-    used = (place if isinstance(place, Route) else place[0] for place in tallies)
+    used = (unit if isinstance(unit, Route) else unit[0] for unit in tallies)
     routes = dict.fromkeys((*planned_routes(active), *degraded.routes(), *used))
     clients, planned = degraded.clients_keys(), frozenset(planned_routes(active))
     keys: list[KeyedRoute] = []
@@ -78,7 +78,7 @@ def status_of(
         ours = active.keys_of(route)
         is_clients = (route, CLIENTS_KEY) in tallies
         is_theirs_alone = is_clients and route not in planned
-        keys += (key for key in ours if not is_theirs_alone or key.place in tallies)
+        keys += (key for key in ours if not is_theirs_alone or key.tally_unit in tallies)
         keys += (clients_key_at(route, degraded, clients),) if is_clients else ()
     shown = tuple(_status(key, degraded, tallies, active.environ) for key in keys[:most])
     return Status(shown, len(keys) - len(shown))
@@ -100,11 +100,11 @@ def clients_key_at(
 def _status(
     key: KeyedRoute,
     degraded: DegradedRoutes,
-    tallies: Mapping[Place, Tally],
+    tallies: Mapping[TallyUnit, Tally],
     environ: Mapping[str, str],
 ) -> RouteStatus:
     state, seconds_left = degraded.state_of(key)
-    tally = tallies.get(key.place) or Tally()
+    tally = tallies.get(key.tally_unit) or Tally()
     last = tally.last_failure
     return RouteStatus(
         route=key.route,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from ..plan.active_plan import ActivePlan
-    from ..plan.keyed_route import Entry
+    from ..plan.keyed_route import HealthUnit
     from .cooling_map import CoolingMap
     from .tally import AttemptTally
 
@@ -42,7 +42,7 @@ def cooldowns_at(degraded: CoolingMap, now: float) -> tuple[Cooldown, ...]:
             kind=None if each.kind is None else str(each.kind),
             api_key_env=variable,
         )
-        for (name, variable), each in ((_named(entry), each) for entry, each in past[-_MOST:])
+        for (name, variable), each in ((_named(unit), each) for unit, each in past[-_MOST:])
     )
 
 
@@ -67,27 +67,27 @@ def restore_cooldowns(
     """
     longest = float(active.cooldowns.max_cooldown_seconds)
     known = {
-        _named(entry): entry
+        _named(unit): unit
         for route in (requested, *planned_routes(active))
         for key in active.keys_of(route)
-        for entry in key.entries
-        if active.plan is not None or _is_of_several(entry)
+        for unit in key.health_units
+        if active.plan is not None or _is_of_several(unit)
     }
     asked = {(each, None) if isinstance(each, Route) else each for each in tally.snapshot()}
     for each in stored:
-        entry, past = known.get((each.name, each.api_key_env)), _past(each, now, longest)
-        if entry is not None and past is not None and not _was_asked(entry, asked):
-            degraded.restore(entry, past)
+        unit, past = known.get((each.name, each.api_key_env)), _past(each, now, longest)
+        if unit is not None and past is not None and not _was_asked(unit, asked):
+            degraded.restore(unit, past)
 
 
-def _named(entry: Entry) -> tuple[str, str | None]:
-    """Return the name of *entry*, and the variable of its key."""
-    return (entry, None) if isinstance(entry, str) else entry
+def _named(unit: HealthUnit) -> tuple[str, str | None]:
+    """Return the name of *unit*, and the variable of its key."""
+    return (unit, None) if isinstance(unit, str) else unit
 
 
-def _is_of_several(entry: Entry) -> bool:
-    """True if *entry* is one of several keys."""
-    return not isinstance(entry, str) and entry[1] is not None
+def _is_of_several(unit: HealthUnit) -> bool:
+    """True if *unit* is one of several keys."""
+    return not isinstance(unit, str) and unit[1] is not None
 
 
 def _past(stored: Cooldown, now: float, longest: float) -> PastCooldown | None:
@@ -102,9 +102,9 @@ def _past(stored: Cooldown, now: float, longest: float) -> PastCooldown | None:
     return PastCooldown(min(seconds, longest), cooldowns, kind)
 
 
-def _was_asked(entry: Entry, asked: Collection[tuple[Route, str | None]]) -> bool:
-    """True if this process has made an attempt with *entry*."""
-    if isinstance(entry, Route):
-        return any(route == entry for route, _ in asked)
-    name, variable = entry
+def _was_asked(unit: HealthUnit, asked: Collection[tuple[Route, str | None]]) -> bool:
+    """True if this process has made an attempt with *unit*."""
+    if isinstance(unit, Route):
+        return any(route == unit for route, _ in asked)
+    name, variable = unit
     return any(key == variable and name in (route, route.provider) for route, key in asked)

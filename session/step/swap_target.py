@@ -8,7 +8,7 @@ from itertools import chain
 from types import MappingProxyType
 
 from ...provider.route import Route
-from ..plan.keyed_route import Entry
+from ..plan.keyed_route import HealthUnit
 from ..plan.sibling_map import reachable
 from ..skip_reason import KEY_REASONS
 
@@ -29,7 +29,7 @@ class SwapTarget:
     skipped: tuple[tuple[Route, str], ...] = ()
 
 
-NOTHING: Mapping[Entry, str] = MappingProxyType({})
+NOTHING: Mapping[HealthUnit, str] = MappingProxyType({})
 NO_TARGET = SwapTarget(None, is_available=False)
 
 _LAST_CHOICES = (frozenset({"tried"}), frozenset({"degraded", "probed"}), KEY_REASONS)

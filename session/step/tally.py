@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from ...provider.failure import Failure
-    from ..plan.keyed_route import Place
+    from ..plan.keyed_route import TallyUnit
 
 _MOST_ROUTES = 16_384
 """As many as the health map remembers."""
@@ -59,12 +59,12 @@ class Tally:
 class AttemptTally:
     """Count the attempts that have ended, for each route and key.
 
-    Threads may share it. Beyond the bound the place is forgotten that was added first, or has
+    Threads may share it. Beyond the bound the unit is forgotten that was added first, or has
     answered last long ago, but none that *is_kept*.
 
     Args:
         most: How many places are counted.
-        is_kept: Returns whether a place has to be kept, as long as there is another to forget.
+        is_kept: Returns whether a unit has to be kept, as long as there is another to forget.
 
     Attributes:
         answered: Counts an attempt that answered. It is the `append` of a queue, because nearly
@@ -75,12 +75,12 @@ class AttemptTally:
         self,
         *,
         most: int = _MOST_ROUTES,
-        is_kept: Callable[[Place], bool] = lambda _place: False,
+        is_kept: Callable[[TallyUnit], bool] = lambda _place: False,
     ) -> None:
         self._most = most
         self._is_kept = is_kept
-        self._tallies: dict[Place, Tally] = {}
-        self._answers: deque[Place] = deque()
+        self._tallies: dict[TallyUnit, Tally] = {}
+        self._answers: deque[TallyUnit] = deque()
         self.answered = self._answers.append
         self._lock = threading.RLock()  # the garbage collector may end an attempt in this thread
         after_fork(self, renew_lock)
@@ -88,14 +88,16 @@ class AttemptTally:
     def fold(self) -> None:
         """Count the answers that wait in the queue."""
         with self._lock:
-            waiting: Iterator[Place] = islice(iter(self._answers.popleft, None), len(self._answers))
-            for place, answers in Counter(waiting).items():
-                tally = self._tallies.pop(place, None) or self._begin(place)
-                self._tallies[place] = tally
+            waiting: Iterator[TallyUnit] = islice(
+                iter(self._answers.popleft, None), len(self._answers)
+            )
+            for unit, answers in Counter(waiting).items():
+                tally = self._tallies.pop(unit, None) or self._begin(unit)
+                self._tallies[unit] = tally
                 tally.attempts += answers
                 tally.successes += answers
 
-    def failed(self, place: Place, failure: Failure) -> None:
+    def failed(self, unit: TallyUnit, failure: Failure) -> None:
         """Count an attempt that failed, and keep why.
 
         The message is redacted when somebody asks, because reading the whole environment would cost
@@ -103,29 +105,29 @@ class AttemptTally:
         """
         kept = LastFailure(str(failure.kind), failure.status, _words_of(failure))
         with self._lock:
-            tally = self._tallies.get(place) or self._begin(place)
+            tally = self._tallies.get(unit) or self._begin(unit)
             tally.attempts += 1
             tally.last_failure = kept
 
-    def cancelled(self, place: Place) -> None:
+    def cancelled(self, unit: TallyUnit) -> None:
         """Count an attempt that the caller ended, which is no failure of the route."""
         with self._lock:
-            (self._tallies.get(place) or self._begin(place)).attempts += 1
+            (self._tallies.get(unit) or self._begin(unit)).attempts += 1
 
-    def snapshot(self) -> dict[Place, Tally]:
+    def snapshot(self) -> dict[TallyUnit, Tally]:
         """Return a copy of every count."""
         self.fold()
         with self._lock:
             return {
-                place: Tally(tally.attempts, tally.successes, tally.last_failure)
-                for place, tally in self._tallies.items()
+                unit: Tally(tally.attempts, tally.successes, tally.last_failure)
+                for unit, tally in self._tallies.items()
             }
 
-    def _begin(self, place: Place) -> Tally:
+    def _begin(self, unit: TallyUnit) -> Tally:
         if len(self._tallies) >= self._most:
             others = (each for each in self._tallies if not self._is_kept(each))
             del self._tallies[next(others, next(iter(self._tallies)))]
-        tally = self._tallies[place] = Tally()
+        tally = self._tallies[unit] = Tally()
         return tally
 
 

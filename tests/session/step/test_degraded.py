@@ -10,7 +10,7 @@ import pytest
 
 from sidestep import DegradedRoutes, FailureKind, Route
 from sidestep.provider.failure import Scope
-from sidestep.session.plan.keyed_route import ClientKey, Entry, KeyedRoute, KeyRing
+from sidestep.session.plan.keyed_route import ClientKey, HealthUnit, KeyedRoute, KeyRing
 from sidestep.session.plan.sibling_map import reachable
 from sidestep.session.step.cooldown import Outage
 
@@ -268,7 +268,7 @@ def test_clearing_forgets_every_route(health: DegradedRoutes) -> None:
 
 
 def test_a_map_of_ten_thousand_routes_forgets_none(health: DegradedRoutes) -> None:
-    """cachetools drops live entries without a word at its maxsize."""
+    """cachetools drops live units without a word at its maxsize."""
     for number in range(10_000):
         health.degrade(Route(f"p/{number}"), cooldown=60)
 
@@ -382,12 +382,12 @@ def test_the_map_remembers_a_reset_for_longer_than_a_cooldown_is_remembered(
 def test_the_outage_of_a_route_says_when_it_is_due_back_and_why(
     health: DegradedRoutes,
     clock: VirtualClock,
-    reports: list[tuple[Entry, float, FailureKind]],
+    reports: list[tuple[HealthUnit, float, FailureKind]],
     at: float,
     outage: Outage | None,
 ) -> None:
-    for entry, cooldown, kind in reports:
-        health.degrade(entry, cooldown=cooldown, kind=kind)
+    for unit, cooldown, kind in reports:
+        health.degrade(unit, cooldown=cooldown, kind=kind)
     clock.now += at
 
     assert health.outage_of(A) == outage
@@ -431,7 +431,7 @@ def test_a_route_is_degraded_while_none_of_its_keys_that_are_set_can_be_used(
 ) -> None:
     health.keys = SEVERAL
     for key, scope in reports:
-        health.degrade(key.entry_of(scope), cooldown=60, kind=FailureKind.QUOTA)
+        health.degrade(key.health_unit(scope), cooldown=60, kind=FailureKind.QUOTA)
     outage = health.outage_of(A)
 
     assert health.why_unavailable(A) == why
@@ -445,7 +445,7 @@ def test_a_key_that_is_out_takes_every_route_of_its_provider_along(
     health: DegradedRoutes,
 ) -> None:
     (key,) = health.keys.of(A)
-    health.degrade(key.entry_of(Scope.KEY), cooldown=60, kind=FailureKind.QUOTA)
+    health.degrade(key.health_unit(Scope.KEY), cooldown=60, kind=FailureKind.QUOTA)
 
     assert health.why_unavailable(B) == "out of quota"
     assert health.is_available(Route("elsewhere/a"))
@@ -456,7 +456,7 @@ def test_an_answer_disproves_the_failures_of_its_own_key_and_route_only(
 ) -> None:
     health.keys = SEVERAL
     for key in (KEY_1, KEY_2):
-        health.degrade(key.entry_of(Scope.KEY_ON_ROUTE), cooldown=60)
+        health.degrade(key.health_unit(Scope.KEY_ON_ROUTE), cooldown=60)
     health.degrade(A, cooldown=60)
     health.recover(KEY_2)
 
@@ -469,8 +469,8 @@ def test_one_attempt_probes_its_route_and_its_key_at_once_and_gives_both_back(
     health: DegradedRoutes, clock: VirtualClock
 ) -> None:
     health.keys = SEVERAL
-    for entry in KEY_1.entries:
-        health.degrade(entry, cooldown=60)
+    for unit in KEY_1.health_units:
+        health.degrade(unit, cooldown=60)
     clock.now += 60
     probe = health.probe(KEY_1)
     elsewhere = SEVERAL.of(B)[0]
@@ -513,11 +513,11 @@ def test_a_route_that_failed_again_pushes_nothing_out(clock: VirtualClock) -> No
     assert set(health.snapshot()) == {A, B}
 
 
-@pytest.mark.parametrize("entry", ["p", ("p", None), ("p", "KEY"), A, (A, "KEY")])
-def test_a_clients_key_is_not_planned_whatever_the_route(entry: Any) -> None:
-    name = entry if isinstance(entry, str) else entry[0]
+@pytest.mark.parametrize("unit", ["p", ("p", None), ("p", "KEY"), A, (A, "KEY")])
+def test_a_clients_key_is_not_planned_whatever_the_route(unit: Any) -> None:
+    name = unit if isinstance(unit, str) else unit[0]
     ring = KeyRing(planned=("p", A))
 
-    assert ring.is_planned(entry)
+    assert ring.is_planned(unit)
     assert not ring.is_planned((name, ClientKey("hash")))
     assert not ring.is_planned(f"other-{name}")  # type: ignore[arg-type]

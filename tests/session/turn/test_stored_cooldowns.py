@@ -18,7 +18,7 @@ from sidestep import FallbackConfig, MemoryStore, Route, SidestepError, SqliteSt
 from sidestep.provider.conversation import Cooldown, Message, Text
 from sidestep.provider.failure import FailureKind
 from sidestep.session.plan.active_plan import ActivePlan
-from sidestep.session.plan.keyed_route import Entry
+from sidestep.session.plan.keyed_route import HealthUnit
 from sidestep.session.plan.load import load_plan
 from sidestep.session.plan.retry import RetryPolicy
 from sidestep.session.step.degraded import DegradedRoutes
@@ -51,12 +51,12 @@ class Process:
         self.degraded.keys = self.active.keys
         self.tally = AttemptTally()
 
-    def restore(self, *stored: Cooldown, now: float = NOW) -> dict[Entry, float]:
+    def restore(self, *stored: Cooldown, now: float = NOW) -> dict[HealthUnit, float]:
         """Restore what was *stored*; return the seconds left of each cooldown."""
         restore_cooldowns(
             stored, self.degraded, active=self.active, requested=A, tally=self.tally, now=now
         )
-        return {entry: past.seconds for entry, past in self.degraded.cooldowns().items()}
+        return {unit: past.seconds for unit, past in self.degraded.cooldowns().items()}
 
 
 def at(seconds: float, **fields: Any) -> Cooldown:
@@ -98,7 +98,7 @@ def at(seconds: float, **fields: Any) -> Cooldown:
         pytest.param([at(60.0, name="zai")], {}, id="the key of another provider"),
     ],
 )  # fmt: skip
-def test_what_is_restored(stored: list[Cooldown], left: dict[Entry, float]) -> None:
+def test_what_is_restored(stored: list[Cooldown], left: dict[HealthUnit, float]) -> None:
     assert Process().restore(*stored) == pytest.approx(left)
 
 
@@ -135,7 +135,7 @@ OFF = {
     ],
 )  # fmt: skip
 def test_without_a_map_only_one_of_several_keys_is_restored(
-    environ: dict[str, str], stored: Cooldown, left: dict[Entry, float]
+    environ: dict[str, str], stored: Cooldown, left: dict[HealthUnit, float]
 ) -> None:
     assert Process(environ).restore(stored) == pytest.approx(left)
 
@@ -193,7 +193,7 @@ def test_what_this_process_knows_is_not_changed(known: float) -> None:
     ],
 )  # fmt: skip
 def test_what_this_process_has_asked_it_knows_better(
-    place: Any, stored: Cooldown, left: dict[Entry, float]
+    place: Any, stored: Cooldown, left: dict[HealthUnit, float]
 ) -> None:
     process = Process()
     process.tally.answered(place)
@@ -203,17 +203,17 @@ def test_what_this_process_has_asked_it_knows_better(
 
 def test_every_entry_comes_back_as_it_was_stored() -> None:
     before, after = Process(), Process()
-    entries: list[Entry] = [A, C, (C, "K1"), ("groq", "K2"), ("anthropic", None)]
-    for seconds, entry in enumerate(entries, 1):
-        before.degraded.degrade(entry, cooldown=float(seconds), kind=FailureKind.QUOTA)
+    units: list[HealthUnit] = [A, C, (C, "K1"), ("groq", "K2"), ("anthropic", None)]
+    for seconds, unit in enumerate(units, 1):
+        before.degraded.degrade(unit, cooldown=float(seconds), kind=FailureKind.QUOTA)
     before.clock.now += 2.5
 
     stored = cooldowns_at(before.degraded, NOW)
     after.restore(*stored)
 
-    assert len(stored) == len(entries)
+    assert len(stored) == len(units)
     assert after.degraded.cooldowns() == {
-        entry: pytest.approx(past) for entry, past in before.degraded.cooldowns().items()
+        unit: pytest.approx(past) for unit, past in before.degraded.cooldowns().items()
     }
 
 
