@@ -86,7 +86,7 @@ class Waiting:
 
 
 @dataclass(slots=True)
-class RouteOut:
+class UnavailableRoute:
     """A route for which a step waits.
 
     Args:
@@ -117,7 +117,7 @@ class PatienceStarted:
     attempt: int
     seconds: float
     patience: float
-    routes: tuple[RouteOut, ...]
+    routes: tuple[UnavailableRoute, ...]
     failure: Failure
 
 
@@ -276,7 +276,6 @@ __all__ = [
     "ReasoningDelta",
     "Repaired",
     "RouteDegraded",
-    "RouteOut",
     "StepEnded",
     "StepStarted",
     "Swapped",
@@ -286,6 +285,7 @@ __all__ = [
     "ToolRunEnded",
     "ToolRunStarted",
     "TurnEnded",
+    "UnavailableRoute",
     "Waiting",
     "log_listener_error",
     "notify",

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from ..provider.failure import Failure
-from .event import Event, RouteOut
+from .event import Event, UnavailableRoute
 
 
 def to_json(event: Event) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def _value_to_json(value: object) -> object:
         return value.isoformat()
     if isinstance(value, tuple):
         return [_value_to_json(each) for each in value]
-    if isinstance(value, RouteOut):
+    if isinstance(value, UnavailableRoute):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, list):  # the output of a tool, with images in it
         from ..provider.conversation_json import part_to_json

@@ -71,7 +71,7 @@ EVENTS = [
     sidestep.PartsRetracted(1, 1, A),
     sidestep.Waiting(1, 2, A, 2.0, failure()),
     sidestep.PatienceStarted(
-        1, 2, 60.0, 3600.0, (sidestep.RouteOut(A, "server_error 503", 60.0),), failure()
+        1, 2, 60.0, 3600.0, (sidestep.UnavailableRoute(A, "server_error 503", 60.0),), failure()
     ),
     sidestep.PatienceWaiting(1, 2, 30.0),
     sidestep.Repaired(1, 2, A, "leave out top_p", failure()),
@@ -108,7 +108,7 @@ VALUES: list[typing.Any] = [
     attempts()[1],
     sidestep.FallbackConfig.model_validate({"fallbackModelsByModel": {A: B}}),
     sidestep.RetryPolicy(retries=2),
-    sidestep.RouteOut(A, "rate_limit 429", None, "KEY_2"),
+    sidestep.UnavailableRoute(A, "rate_limit 429", None, "KEY_2"),
     sidestep.Budget(attempts=4),
     sidestep.Cost(),
     sidestep.Needs(tokens=10, counted={A: 12}),

@@ -12,7 +12,7 @@ from ...provider.secret import redact_shapes
 from .terminal import printable
 
 if TYPE_CHECKING:
-    from ..event import PatienceStarted, RouteOut
+    from ..event import PatienceStarted, UnavailableRoute
 
 _SOON = 600.0
 """A shorter wait is printed with its seconds."""
@@ -55,12 +55,12 @@ class Countdown:
         click.echo(f"sidestep: {printable(redact_shapes(text))}", err=True)
 
 
-def _outages(routes: tuple[RouteOut, ...]) -> str:
+def _outages(routes: tuple[UnavailableRoute, ...]) -> str:
     listed = ", ".join(map(_outage, routes))
     return f"all routes are out: {listed}" if len(routes) > 1 else f"out: {listed}"
 
 
-def _outage(out: RouteOut) -> str:
+def _outage(out: UnavailableRoute) -> str:
     key = "" if out.api_key_env is None else f" with {out.api_key_env}"
     until = "" if out.seconds is None else f" until {_clock_time(out.seconds)}"
     return f"{out.route}{key}{until} ({out.reason.replace('_', ' ')})"

@@ -72,7 +72,7 @@ class RouteName(click.ParamType[Route]):
             self.fail(str(error), param, ctx)
 
 
-class Place(click.Path):
+class NonEmptyPath(click.Path):
     """A file or a folder; an empty name, as from an unset variable, is an error."""
 
     def convert(

@@ -28,7 +28,7 @@ from ..turn.session import Session
 from . import signals
 from .exit_code import ExitCode
 from .input_file import open_stdin
-from .option import Duration, Place, Seconds, as_json, budget_option
+from .option import Duration, NonEmptyPath, Seconds, as_json, budget_option
 from .printer import Printer, print_json
 from .run_setup import RunSettings
 from .terminal import log_to_stderr, printable
@@ -68,7 +68,7 @@ from .terminal import log_to_stderr, printable
 )
 @click.option(
     "--workspace",
-    type=Place(path_type=Path),
+    type=NonEmptyPath(path_type=Path),
     metavar="DIR",
     help="Give the model tools to read, write and run things in this folder.",
 )
@@ -77,14 +77,14 @@ from .terminal import log_to_stderr, printable
 )
 @click.option(
     "--session",
-    type=Place(path_type=Path),
+    type=NonEmptyPath(path_type=Path),
     metavar="FILE",
     help="Keep the conversation in this file.",
 )
 @click.option("--resume", is_flag=True, help="Go on with the conversation in the --session file.")
 @click.option(
     "--journal",
-    type=Place(path_type=Path),
+    type=NonEmptyPath(path_type=Path),
     metavar="FILE",
     help="Append what happens to this file, for `check --journal`.",
 )

@@ -27,7 +27,7 @@ from ..step.middleware import Sidestep
 from ..telemetry.export import exporting
 from . import signals
 from .exit_code import ExitCode
-from .option import Place
+from .option import NonEmptyPath
 from .terminal import log_to_stderr
 
 if TYPE_CHECKING:
@@ -97,11 +97,11 @@ class ServeSettings:
     help="With --token none: send our keys to siblings, and for a client without a key.",
 )  # fmt: skip
 @click.option(
-    "--store", type=Place(path_type=Path), metavar="FILE",
+    "--store", type=NonEmptyPath(path_type=Path), metavar="FILE",
     help="Keep the answers of siblings in this file, for the next start.",
 )  # fmt: skip
 @click.option(
-    "--journal", type=Place(path_type=Path), metavar="FILE",
+    "--journal", type=NonEmptyPath(path_type=Path), metavar="FILE",
     help="Append what happens to this file, for `check --journal`.",
 )  # fmt: skip
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)

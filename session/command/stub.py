@@ -16,7 +16,7 @@ from ..drill.drill import Drill, find_scenario
 from ..drill.play import environ_of
 from . import signals
 from .exit_code import ExitCode
-from .option import Place, as_json
+from .option import NonEmptyPath, as_json
 
 PORT = 8503
 
@@ -36,7 +36,7 @@ PORT = 8503
     help="0 takes any that is free.",
 )  # fmt: skip
 @click.option(
-    "--scenario", type=Place(), metavar="FILE|DRILL",
+    "--scenario", type=NonEmptyPath(), metavar="FILE|DRILL",
     help="What to answer: a file, or the name of a drill; without one, a short text.",
 )  # fmt: skip
 @click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ...provider.classify.time_text import seconds_until
 from ...provider.failure import FailureKind
-from ..event import RouteOut
+from ..event import UnavailableRoute
 from .decision import may_change_key, passes_with_time
 from .step_error import error_to_raise, routes_too_small_for
 
@@ -128,14 +128,14 @@ class Patience:
         step.rounds = Rounds(rounds.count + 1, rounds.swaps + step.swaps, rounds.waited + waited)
         return waited
 
-    def _shown(self) -> tuple[RouteOut, ...]:
+    def _shown(self) -> tuple[UnavailableRoute, ...]:
         """Return each route once, with the key that is back first."""
         firsts: dict[Route, _Out] = {}
         for out in self._routes:
             route = out.key.route
             firsts[route] = min(firsts.get(route, out), out, key=self._order)
         return tuple(
-            RouteOut(route, out.why, self._seconds(out), out.key.api_key_env)
+            UnavailableRoute(route, out.why, self._seconds(out), out.key.api_key_env)
             for route, out in firsts.items()
         )
 

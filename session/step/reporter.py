@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ...provider.failure import Failure
     from ...provider.route import Route
-    from ..event import AttemptCost, Event, Listener, RouteOut
+    from ..event import AttemptCost, Event, Listener, UnavailableRoute
     from ..plan.keyed_route import KeyedRoute
     from .base_attempt import BaseAttempt
     from .base_step import BaseStep
@@ -138,8 +138,8 @@ class StepReporter:
         self._emit(KeyChanged(self._number, key.route, present, next_key_env, failure))
 
     def patience_started(
-        self, step: BaseStep, failure: Failure, routes: tuple[RouteOut, ...], seconds: float,
-        patience: float,
+        self, step: BaseStep, failure: Failure, routes: tuple[UnavailableRoute, ...],
+        seconds: float, patience: float,
     ) -> None:  # fmt: skip
         """Report that the step waits until the first of *routes* is back."""
         logger.warning(

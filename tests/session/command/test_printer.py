@@ -16,11 +16,11 @@ from sidestep import (
     PatienceStarted,
     PatienceWaiting,
     Route,
-    RouteOut,
     StepStarted,
     Swapped,
     TextDelta,
     TurnEnded,
+    UnavailableRoute,
 )
 from sidestep.provider.log import logger
 from sidestep.session.command.countdown import duration
@@ -134,7 +134,7 @@ BUSY = Failure(kind=FailureKind.RATE_LIMIT, message="no", status=429)
 NOON = time.mktime((2026, 9, 18, 12, 0, 0, 0, 0, -1))
 
 
-def wait(*routes: RouteOut) -> PatienceStarted:
+def wait(*routes: UnavailableRoute) -> PatienceStarted:
     return PatienceStarted(1, 4, 750.0, 14_400.0, routes, BUSY)
 
 
@@ -150,18 +150,21 @@ def _noon(monkeypatch: pytest.MonkeyPatch) -> None:
     ("routes", "notice"),
     [
         pytest.param(
-            (RouteOut(A, "rate_limit 429", 750.0), RouteOut(B, "server_error 503", 4000.0)),
+            (
+                UnavailableRoute(A, "rate_limit 429", 750.0),
+                UnavailableRoute(B, "server_error 503", 4000.0),
+            ),
             "all routes are out: openrouter/a until 12:12 (rate limit 429), anthropic/b until "
             "13:06 (server error 503); Ctrl-C ends the wait",
             id="two routes",
         ),
         pytest.param(
-            (RouteOut(A, "quota 429", 90_000.0),),
+            (UnavailableRoute(A, "quota 429", 90_000.0),),
             "out: openrouter/a until Sat 19 Sep 13:00 (quota 429); Ctrl-C ends the wait",
             id="one route, until tomorrow",
         ),
         pytest.param(
-            (RouteOut(A, "quota 429", 60.0, "KEY_2"), RouteOut(B, "probed", None)),
+            (UnavailableRoute(A, "quota 429", 60.0, "KEY_2"), UnavailableRoute(B, "probed", None)),
             "all routes are out: openrouter/a with KEY_2 until 12:01:00 (quota 429), anthropic/b "
             "(probed); Ctrl-C ends the wait",
             id="a key, and a route that another step asks just now",
@@ -169,7 +172,7 @@ def _noon(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_person_reads_for_what_a_step_waits_and_how_long(
-    routes: tuple[RouteOut, ...], notice: str, capsys: pytest.CaptureFixture[str]
+    routes: tuple[UnavailableRoute, ...], notice: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printer = Printer()
 
@@ -187,7 +190,7 @@ def test_on_a_terminal_the_time_left_is_drawn_in_one_line_that_goes(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     printer = Printer()
 
-    printer(wait(RouteOut(A, "rate_limit 429", 750.0)))
+    printer(wait(UnavailableRoute(A, "rate_limit 429", 750.0)))
     capsys.readouterr()
     printer(PatienceWaiting(1, 4, 59.0))
     printer(AttemptStarted(1, 4, A))

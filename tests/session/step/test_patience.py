@@ -32,10 +32,10 @@ from sidestep import (
     ProviderError,
     RetryPolicy,
     Route,
-    RouteOut,
     Sidestep,
     StreamInterrupted,
     SyncStep,
+    UnavailableRoute,
 )
 from sidestep.provider.failure import Stage
 from sidestep.session.event import AttemptStarted, Event, StepEnded
@@ -261,7 +261,7 @@ async def test_the_first_event_says_until_when_for_which_routes_and_why() -> Non
     (event,) = bed.reported(PatienceStarted)
     assert (event.step, event.attempt, event.seconds, event.patience) == (1, 4, 600.0, HOUR)
     assert event.routes == (
-        RouteOut(A, "rate_limit 429", 900.0), RouteOut(B, "overloaded 529", 600.0),
+        UnavailableRoute(A, "rate_limit 429", 900.0), UnavailableRoute(B, "overloaded 529", 600.0),
     )  # fmt: skip
     assert event.failure.kind is FailureKind.RATE_LIMIT
     assert json.loads(json.dumps(to_json(event)))["routes"][1] == {

@@ -29,10 +29,10 @@ from sidestep import (
     RetryPolicy,
     Route,
     RouteDegraded,
-    RouteOut,
     Scope,
     Sidestep,
     StepFailed,
+    UnavailableRoute,
 )
 from sidestep.session.event import AttemptFailed, AttemptStarted, Event
 from sidestep.session.event_json import to_json
@@ -704,7 +704,7 @@ async def test_patience_waits_for_a_key_that_comes_back_by_itself_and_for_no_oth
 
     assert agent.asked == list(asked)
     waits = [e.routes for e in events if isinstance(e, PatienceStarted)]
-    assert waits == ([] if out is None else [(RouteOut(*out),)])
+    assert waits == ([] if out is None else [(UnavailableRoute(*out),)])
 
 
 WORDS = (limited(), limited(3.0), limited(200.0), SPENT, REFUSED, DAILY, DOWN, "hello")
