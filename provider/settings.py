@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
 from .error import ConfigError
+from .secret import redact_shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Container, Iterable
+
     from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 SETTINGS = ConfigDict(
     strict=True,
@@ -30,11 +35,13 @@ def config_error(error: ValidationError, *, where: str, model: type[BaseModel]) 
     Strings are not repeated, because one of them may be a key.
 
     Args:
+        where: What stands before the path of the setting; empty: nothing does.
         model: The model that the settings were checked against. A part of the path that is none
             of its fields counts as the key of a mapping.
     """
     first = error.errors(include_url=False)[0]
     path, owner = _path(where, first["loc"], model)
+    path = path.removeprefix(".") or "it"
     if first["type"] == "extra_forbidden":
         if twin := owner.model_fields.get(str(first["loc"][-1])):
             other = f"`{twin.alias}` is there as well"
@@ -42,14 +49,29 @@ def config_error(error: ValidationError, *, where: str, model: type[BaseModel]) 
         names = ", ".join(str(field.alias) for field in owner.model_fields.values())
         return ConfigError(f"{path} is not a setting: use one of {names}")
     if first["type"] == "missing":
-        return ConfigError(f"{path} is missing: write it")
-    if first["type"] == "model_type":
+        return ConfigError(f"{path} is missing: write it{_in_place_of(first, owner)}")
+    if first["type"] in {"model_type", "dict_type"}:
         return ConfigError(
             f"{path} must be a table of settings, got {display_value(first['input'])}"
         )
     problem = first["msg"].removeprefix("Value error, ")
     problem = problem[:1].lower() + problem[1:]
     return ConfigError(f"{path} is wrong, got {display_value(first['input'])}: {problem}")
+
+
+def misspelt(name: str, keys: Iterable[object], known: Container[object]) -> str | None:
+    """Return the unknown one of *keys* that is spelled most like *name*; None: none is near."""
+    unknown = (str(key) for key in keys if key not in known)
+    return next(iter(difflib.get_close_matches(name, unknown, n=1)), None)
+
+
+def _in_place_of(missing: ErrorDetails, owner: type[BaseModel]) -> str:
+    """Return the end of a message that names the key which seems to mean the *missing* one."""
+    if not isinstance(missing["input"], dict):
+        return ""
+    known = {name for each in owner.model_fields.items() for name in (each[0], each[1].alias)}
+    close = misspelt(str(missing["loc"][-1]), missing["input"], known)
+    return "" if close is None else f" in place of {redact_shapes(close)!r}"
 
 
 def _path(

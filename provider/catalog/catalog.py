@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -102,9 +103,12 @@ def _new_provider(name: str, settings: ProviderSettings) -> Provider:
         )
     if settings.wire is None or settings.base_url is None:
         missing = "wire" if settings.wire is None else "baseUrl"
+        close = difflib.get_close_matches(name, (each.name for each in _KNOWN), n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
         raise ConfigError(
-            f"providers[{name!r}] has no {missing}: a provider that sidestep does not know needs "
-            f"`wire` (one of {', '.join(WIRES)}) and `baseUrl`"
+            f"providers[{name!r}] has no {missing}{hint}: a provider that sidestep does not know "
+            f"needs `wire` (one of {', '.join(WIRES)}) and `baseUrl`, in the configuration's "
+            f"`providers` or in {VARIABLE}"
         )
     return Provider(name, settings.wire, settings.base_url, None)
 

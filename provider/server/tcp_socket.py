@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import socket
 import struct
@@ -95,11 +96,18 @@ async def bind(host: str, port: int, *, who: str) -> socket.socket:
             sock.close()
             raise
     except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
         raise ConfigError(
-            f"{who} cannot listen on {host!r}, port {port}: {error}; "
-            "choose another port, or 0 for any that is free"
+            f"{who} cannot listen on {host!r}, port {port} ({why}): {_other_address(error)}"
         ) from error
     return sock
+
+
+def _other_address(error: OSError | OverflowError) -> str:
+    """Return what to choose in place of the address that *error* refuses."""
+    if isinstance(error, socket.gaierror) or getattr(error, "errno", 0) == errno.EADDRNOTAVAIL:
+        return "choose an address of this machine, such as 127.0.0.1"
+    return "choose another port, or 0 for any that is free"
 
 
 async def accept(listener: socket.socket) -> socket.socket:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ..env_value import read_file
+from ..env_value import decoded, read_file
 from ..error import ConfigError
 from ..route import Route
 from .answer import ModelAnswer, RefusedConnection
@@ -153,14 +153,16 @@ class Scenario:
 
 
 def _read_file(path: Path) -> Mapping[str, object]:
+    is_toml = path.suffix == ".toml"
     try:
-        text = read_file(path).decode()
-        obj: object = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        text = decoded(read_file(path))
+        obj: object = tomllib.loads(text) if is_toml else json.loads(text)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     except ValueError as error:
-        kind = "TOML" if path.suffix == ".toml" else "JSON"
-        raise ConfigError(f"{path} is not {kind}: {error}") from error
+        kind, other = ("TOML", "JSON") if is_toml else ("JSON", "TOML")
+        how = f"write {kind}, or name the file *.{other.lower()} if it holds {other}"
+        raise ConfigError(f"{path}: not {kind} ({error}): {how}") from error
     if not isinstance(obj, Mapping):
         raise ConfigError(f"{path} must hold an object, got {reprlib.repr(obj)}")
     return obj

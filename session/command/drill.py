@@ -70,6 +70,8 @@ def drill(
         if is_all:
             raise click.UsageError("--serve plays one drill: leave --all out, and name the drill")
         return _serve(Drill.find(name or DEFAULT), time_scale or TIME_SCALE, is_json=is_json)
+    if name == "":
+        raise click.UsageError(f"NAME is empty: leave it out for {DEFAULT}, or see --list")
     if is_all and name is not None:
         raise click.UsageError(f"--all plays every drill: leave {name!r} out, or leave --all out")
     drills = list_drills() if is_all else [Drill.find(name or DEFAULT)]

@@ -28,7 +28,9 @@ def read_input(file: str) -> bytes:
     except ConfigError as error:
         raise ConfigError(f"{file!r}: {error}") from None
     except OSError as error:
-        raise ConfigError(f"{file!r}: it cannot be read ({error.strerror})") from None
+        raise ConfigError(
+            f"{file!r}: it cannot be read ({error.strerror}): name a file that can"
+        ) from None
 
 
 def open_stdin(instead: str) -> TextIO:

@@ -64,7 +64,7 @@ from .terminal import log_to_stderr, printable
 )  # fmt: skip
 @budget_option("--budget", help="What the turn may spend, such as attempts=40; several times.")
 @budget_option(
-    "--session-budget", help="What all turns in the --session file may, such as money=10."
+    "--session-budget", help="What all turns in the --session file may spend, such as money=10."
 )
 @click.option(
     "--workspace",

@@ -88,7 +88,7 @@ class ServeSettings:
     help="Hold an answer back until it is whole, or until its first output.",
 )  # fmt: skip
 @click.option(
-    "--token", metavar="FILE|none",
+    "--token", type=NonEmptyPath(), metavar="FILE|none",
     help="The file with the token that clients send in place of a key; made if there is none; "
     "none: clients send their own keys. Without this option the token is new each time.",
 )  # fmt: skip
@@ -196,7 +196,9 @@ async def _run(command: Sequence[str], setup: ClientSetup, environ: Mapping[str,
                 full, stdin=None, stdout=None, stderr=None, env={**environ, **variables}
             )
         except OSError as error:
-            why = f"{command[0]!r} cannot be started: {error.strerror}"
+            why = (
+                f"{command[0]!r} cannot be started ({error.strerror}): write one that is installed"
+            )
             raise ConfigError(why) from None
         async with process, anyio.create_task_group() as tasks:
             tasks.start_soon(_pass_on, received, process)
@@ -231,11 +233,13 @@ def _token(value: str) -> str | None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise ConfigError(f"the token's file {value!r} cannot be made: {error.strerror}") from None
+        raise _unusable_token(value, f"made ({error.strerror})") from None
     try:
         found = Path(value).read_text("utf-8").strip()
-    except (OSError, UnicodeError) as error:
-        raise ConfigError(f"the token's file {value!r} cannot be read: {error}") from None
+    except OSError as error:
+        raise _unusable_token(value, f"read ({error.strerror})") from None
+    except UnicodeError:
+        found = ""
     if len(found) < 16 or not found.isascii() or not found.isprintable() or " " in found:
         raise ConfigError(
             f"the token's file {value!r} must hold 16 characters of ASCII or more: remove it, and "
@@ -246,6 +250,10 @@ def _token(value: str) -> str | None:
             f"others can read the token in {value!r}: chmod 600 {shlex.quote(value)}", err=True
         )
     return found
+
+
+def _unusable_token(path: str, why: str) -> ConfigError:
+    return ConfigError(f"the token's file {path!r} cannot be {why}: name a file that can")
 
 
 def _made(path: str) -> str:

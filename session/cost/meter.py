@@ -69,8 +69,8 @@ class StepMeter:
         if money is None and self._ledger.limits_money:
             raise _exceeded(
                 step,
-                f"no price is known for {route}, and a budget limits money: pass `price=`, a "
-                "function that returns it, or ask for another route",
+                f"no price is known for {route}, and a budget limits money: limit tokens "
+                "instead, ask for another route, or pass `price=`, a function that returns it",
             )
         self._reserved = Amount(1, usage.input or 0, usage.output or 0, money or 0.0)
         why = self._ledger.limit_exceeded(route, self._reserved)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
+from ...provider.env_value import decoded
 from ...provider.error import ConfigError
 from ...provider.package_data import package_data
 from ...provider.route import Route
@@ -56,27 +57,12 @@ class Drill:
     @classmethod
     def _read(cls, name: str, source: Traversable | Path) -> Self:
         try:
-            content = source.read_text(encoding="utf-8")
-            is_json = source.name.endswith(".json")
-            data = json.loads(content) if is_json else tomllib.loads(content)
-        except OSError as error:
-            raise ConfigError(f"{source}: cannot be read ({error.strerror})") from None
-        except ValueError as error:
-            raise ConfigError(f"{source}: neither TOML nor, as *.json, JSON: {error}") from None
-        try:
-            file = DrillFile.model_validate(data)
-            if file.config is not None:
-                Route(file.route)
-        except ValidationError as error:
-            raise config_error(error, where=name, model=DrillFile) from None
-        except ValueError as error:
-            raise ConfigError(f"{name}.route: {error}") from None
-        try:
+            file = _parse(_data(source))
             warnings = () if file.config is None else _warnings(file.config)
             played = {"answers": file.answers, "counts": file.counts}
             return cls(name, file, Scenario.parse(played), warnings)
         except ConfigError as error:
-            raise ConfigError(f"{name}: {error}") from None
+            raise ConfigError(f"{str(source)!r}: {error}") from None
 
 
 def find_scenario(name: str) -> tuple[Scenario, Drill | None]:
@@ -103,6 +89,36 @@ def list_drills() -> list[Drill]:
     """Return the shipped drills, the default one first."""
     names = sorted(_shipped(), key=lambda name: (name != DEFAULT, name))
     return [Drill.find(name) for name in names]
+
+
+def _data(source: Traversable | Path) -> object:
+    """Return what *source* holds: JSON if its name ends in ``.json``, else TOML."""
+    try:
+        content = decoded(source.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"it cannot be read ({error.strerror}): name a file that can") from None
+    try:
+        if source.name.endswith(".json"):
+            return json.loads(content)
+        return tomllib.loads(content)
+    except ValueError as error:
+        if source.name.endswith(".json"):
+            raise ConfigError(f"not JSON ({error}): write one JSON object") from None
+        how = "write TOML, or name the file *.json if it holds JSON"
+        raise ConfigError(f"not TOML ({error}): {how}") from None
+
+
+def _parse(data: object) -> DrillFile:
+    try:
+        file = DrillFile.model_validate(data)
+    except ValidationError as error:
+        raise config_error(error, where="", model=DrillFile) from None
+    if file.config is not None:
+        try:
+            Route(file.route)
+        except ValueError as error:
+            raise ConfigError(f"route: {error}") from None
+    return file
 
 
 def _warnings(config: dict[str, Any]) -> tuple[ConfigWarning, ...]:

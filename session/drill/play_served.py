@@ -240,7 +240,8 @@ async def _run(
             command, stdin=DEVNULL, stdout=PIPE, stderr=None, env=environ
         )
     except OSError as error:
-        raise ConfigError(f"{command[0]!r} cannot be started: {error.strerror}") from None
+        why = f"{command[0]!r} cannot be started ({error.strerror}): write one that is installed"
+        raise ConfigError(why) from None
     async with process:
         assert process.stdout is not None  # noqa: S101 - it is a pipe
         async for piece in process.stdout:

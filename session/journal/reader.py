@@ -106,7 +106,7 @@ def read_journal(path: str, take: Callable[[dict[str, Any]], None]) -> JournalRe
     try:
         if path == "-":
             if sys.stdin is None:
-                _refuse("stdin is closed")
+                _refuse("stdin is closed: name a file, or lead the journal into it")
             reader.read(sys.stdin.buffer, take)
         else:
             if os.path.exists(path) and not (os.path.isfile(path) or _is_pipe(path)):
@@ -117,7 +117,7 @@ def read_journal(path: str, take: Callable[[dict[str, Any]], None]) -> JournalRe
         raise ConfigError(f"{path!r}: {error}") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ConfigError(f"{path!r}: it cannot be read ({why})") from None
+        raise ConfigError(f"{path!r}: it cannot be read ({why}): name a file that can") from None
     return reader
 
 

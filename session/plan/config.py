@@ -14,6 +14,7 @@ from ...provider.catalog.settings import ProviderSettings, provider_settings
 from ...provider.error import ConfigError
 from ...provider.route import Route
 from ...provider.secret import redact_shapes
+from ...provider.settings import misspelt
 from .config_warning import ConfigWarning
 from .duplicate_key import duplicate_keys
 
@@ -117,6 +118,9 @@ def parse_limits(text: str | bytes) -> FallbackConfig:
     return config.model_copy(update={"warnings": tuple(warnings)})
 
 
+_OR_A_FILE = ', or "@path" of a file with one'
+
+
 def _json_object(text: str | bytes) -> dict[Any, Any]:
     try:
         # Python reads a variable's bytes that are not UTF-8 as surrogates. The parser refuses them
@@ -124,7 +128,8 @@ def _json_object(text: str | bytes) -> dict[Any, Any]:
         encoded = text.encode(errors="surrogatepass") if isinstance(text, str) else text
         data = from_json(encoded, allow_inf_nan=False)
     except ValueError as error:
-        raise ConfigError(f"not JSON ({error}): write one JSON object") from None
+        how = "write one JSON object" + (_OR_A_FILE if isinstance(text, str) else "")
+        raise ConfigError(f"not JSON ({error}): {how}") from None
     if not isinstance(data, dict):
         raise ConfigError(f"expected one JSON object, got {_json_type(data)}")
     return data
@@ -134,7 +139,9 @@ def _validated(data: dict[Any, Any]) -> FallbackConfig:
     try:
         return FallbackConfig.model_validate(data)
     except ValidationError as error:
-        raise ConfigError("; ".join(_explain(problem) for problem in error.errors())) from None
+        raise ConfigError(
+            "; ".join(_explain(problem, data) for problem in error.errors())
+        ) from None
 
 
 def chain_config(limits: Mapping[str, Any], *, siblings: int) -> FallbackConfig:
@@ -251,14 +258,27 @@ _EXPECTED = {
 """What the value of each key must be, for messages; `providers` has messages of its own."""
 
 
-def _explain(problem: Any) -> str:
-    """Return one line that says what is wrong in *problem*, and what to write instead."""
+_EXPECTED_ITEM = {
+    "fallback_on_errors": "an HTTP status such as 503, without quotes",
+    "idempotent_tools": "the name of a tool",
+}
+"""What each value in a list must be."""
+
+
+def _explain(problem: Any, data: Mapping[Any, Any]) -> str:
+    """Return one line that says what is wrong in *problem*, and what to write instead.
+
+    Args:
+        data: The configuration, with the keys that are not known.
+    """
     where = [part for part in problem["loc"] if not str(part).startswith("function-")]
     name = to_snake(str(where[0])) if where else ""
     at = to_camel(name) + "".join(f"[{part!r}]" for part in where[1:])
     if problem["type"] == "missing" and len(where) == 1:
+        if (close := misspelt(at, data, FallbackConfig.model_fields)) is not None:
+            return f"`{at}` is missing: write it in place of {redact_shapes(close)!r}"
         return f"`{at}` is missing: write {_EXPECTED.get(name, 'it')}"
-    expected = _EXPECTED.get(name)
+    expected = (_EXPECTED_ITEM if len(where) > 1 else _EXPECTED).get(name)
     wrong = f"is wrong ({problem['msg']})" if expected is None else f"must be {expected}"
     return f"`{at}` {wrong}, got {_short(problem['input'])}"
 

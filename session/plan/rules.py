@@ -109,7 +109,7 @@ def _read(text: str | bytes) -> RulesFile:
 
 def _explain(error: ValidationError) -> ConfigError:
     """Return an error that says where *error* is, and what to write there."""
-    message = str(config_error(error, where="", model=RulesFile)).removeprefix(".")
+    message = str(config_error(error, where="", model=RulesFile))
     names = [step for step in error.errors()[0]["loc"] if isinstance(step, str)]
     example = _EXAMPLES.get(names[-1]) if names else None
     if example is None or ("write" in message and not message.endswith("write it")):

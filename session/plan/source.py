@@ -55,7 +55,8 @@ class Source:
     @property
     def name(self) -> str:
         """The variable, and the file if it names one; what looks like a key is redacted."""
-        return redact_shapes(f"{self.variable} ({self.path})") if self.path else self.variable
+        is_named = self.path is not None and self.path.name
+        return redact_shapes(f"{self.variable} ({self.path})") if is_named else self.variable
 
     def takes_limits(self) -> bool:
         """True if the limits of this form are in ``SIDESTEP_LIMITS``."""

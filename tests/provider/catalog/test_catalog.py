@@ -136,7 +136,7 @@ def test_a_provider_can_be_added() -> None:
 
 REFUSED = [
     pytest.param({"x": 1}, "['x'] must be a table of settings, got 1", id="not an object"),
-    pytest.param([], "is wrong, got a list", id="a list"),
+    pytest.param([], "providers must be a table of settings, got a list", id="a list"),
     pytest.param({"x": {"apiKey": "sk-1"}}, "['x'].apiKey is not a setting", id="unknown key"),
     pytest.param({"x": {"timeouts": {"gap": 0}}}, ".timeouts.gap is wrong, got 0", id="zero"),
     pytest.param({"x": {"timeouts": {"gap": -1}}}, "got -1", id="negative"),
@@ -194,6 +194,12 @@ REFUSED = [
     pytest.param({"x": {"capabilities": "images"}}, "got a string", id="one capability, no list"),
     pytest.param({"x": {"wire": "anthropic"}}, "['x'] has no baseUrl", id="added without URL"),
     pytest.param({"x": {"baseUrl": "http://h"}}, "['x'] has no wire", id="added without wire"),
+    pytest.param(
+        {"opnai": {"boundary": "eu"}},
+        "['opnai'] has no wire (did you mean 'openai'?): a provider that",
+        id="a name that is spelled wrong",
+    ),
+    pytest.param({"x": {"failures": [{"kid": "auth"}]}}, "write it in place of 'kid'", id="a key"),
     pytest.param({"a/b": {}}, "before the slash", id="slash in the name"),
     pytest.param({"": {}}, "before the slash", id="empty name"),
 ]

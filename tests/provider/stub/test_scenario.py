@@ -243,9 +243,9 @@ def test_a_scenario_is_read_from_a_drill(tmp_path: Path, name: str, text: str) -
     ("name", "content", "says"),
     [
         pytest.param("a.json", None, "cannot be read", id="no file"),
-        pytest.param("a.json", b"{", "is not JSON", id="not JSON"),
-        pytest.param("a.toml", b"{", "is not TOML", id="not TOML"),
-        pytest.param("a.json", b"\xff", "is not JSON", id="not UTF-8"),
+        pytest.param("a.json", b"{", "if it holds TOML", id="not JSON"),
+        pytest.param("a.toml", b"{", "if it holds JSON", id="not TOML"),
+        pytest.param("a.json", b"\xff", "not UTF-8", id="not UTF-8"),
         pytest.param("a.json", b"[]", "must hold an object", id="not an object"),
         pytest.param("a.json", b'{"answer": {}}', "a.json: the scenario has", id="a typo"),
     ],

@@ -75,6 +75,7 @@ def stub_process(*arguments: str) -> Iterator[str]:
         ),
         pytest.param(["--dril"], {}, 2, "No such option", id="an option that is not there"),
         pytest.param(["drill", "nope"], {}, 2, "there is no drill 'nope'", id="no such drill"),
+        pytest.param(["drill", ""], {}, 2, "NAME is empty: leave it out", id="an empty name"),
         pytest.param(["drill", "--list"], {}, 0, "primary-503", id="the list of drills"),
         pytest.param(["drill", "--time-scale", "0"], {}, 2, "--time-scale", id="no time"),
         pytest.param(["drill", "--time-scale", "nan"], {}, 2, "--time-scale", id="no number"),
@@ -140,7 +141,31 @@ def stub_process(*arguments: str) -> Iterator[str]:
         pytest.param(["drill", "auth-401"], {"COLUMNS": "0"}, 0, "passed", id="no width"),
         pytest.param(["stub", "--port", "99999"], {}, 2, "--port", id="no such port"),
         pytest.param(
-            ["stub", "--host", "256.1.1.1", "--port", "0"], {}, 2, "256.1.1.1", id="no such host"
+            ["stub", "--host", "256.1.1.1", "--port", "0"], {}, 2,
+            "): choose an address of this machine, such as 127.0.0.1", id="no such host",
+        ),
+        pytest.param(
+            ["stub", "--host", "192.0.2.1", "--port", "0"], {}, 2,
+            "): choose an address of this machine, such as 127.0.0.1", id="the host of another",
+        ),
+        pytest.param(
+            ["check", "--journal", "nope"], {}, 2, "): name a file that can", id="no such journal"
+        ),
+        pytest.param(
+            ["serve", "--token", ""], {}, 2, "write `--token FILE|none`, or leave it out",
+            id="--token without a name",
+        ),
+        pytest.param(
+            ["serve", "--token", "."], {}, 2, "the token's file '.' cannot be read (", id="a folder"
+        ),
+        pytest.param(
+            ["serve", "--token", "nope/token"], {}, 2, "): name a file that can", id="no folder"
+        ),
+        pytest.param(
+            ["serve", "--store", "."], {}, 2, "): name a file of your own", id="a folder to keep in"
+        ),
+        pytest.param(
+            ["serve", "--", "nope"], {}, 2, "): write one that is installed", id="no such client"
         ),
         pytest.param(["explain", "nope.json"], {}, 2, "nope.json", id="nothing to explain"),
         pytest.param(["explain", "."], {}, 2, "is a directory", id="a folder to explain"),
@@ -174,10 +199,15 @@ def stub_process(*arguments: str) -> Iterator[str]:
             id="a route without a sibling",
         ),
         pytest.param(
+            ["check"], {"SIDESTEP_PROVIDERS": '{"mine": {}}'}, 2, "or in SIDESTEP_PROVIDERS",
+            id="a provider without a wire",
+        ),
+        pytest.param(
             ["check"], {"SIDESTEP_FALLBACK_CONFIG": "@nope.json"}, 2, "nope.json", id="no such file"
         ),
         pytest.param(
-            ["check"], {"SIDESTEP_HINT": "@"}, 2, "it names no file after its @", id="only an @"
+            ["check"], {"SIDESTEP_HINT": "@"}, 2, "SIDESTEP_HINT: it names no file after its @",
+            id="only an @",
         ),
     ],
 )  # fmt: skip

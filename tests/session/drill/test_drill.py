@@ -503,9 +503,17 @@ def test_a_variable_that_leads_to_a_provider_which_refuses_leads_to_a_closed_por
     ("name", "text", "message"),
     [
         pytest.param("primary", None, "there is no drill 'primary'", id="no such drill"),
-        pytest.param("x.toml", "title =", "neither TOML nor", id="not TOML"),
-        pytest.param("x.json", "{", "neither TOML nor, as *.json, JSON", id="not JSON"),
-        pytest.param("x.toml", 'title = "x"', "x.route is missing: write it", id="only a title"),
+        pytest.param("x.toml", "title =", "'x.toml': not TOML (", id="not TOML"),
+        pytest.param("x.json", "{", "'x.json': not JSON (", id="not JSON"),
+        pytest.param(
+            "x.toml", 'title = "x"', "'x.toml': route is missing: write it", id="only a title"
+        ),
+        pytest.param(
+            "x.json", '{"titel": "x"}', "title is missing: write it in place of 'titel'",
+            id="a title that is spelled wrong",
+        ),
+        pytest.param("x.json", "[]", "'x.json': it must be a table of settings", id="a list"),
+        pytest.param("x.toml", "title = '\udcff'", "not UTF-8", id="not UTF-8"),
         pytest.param("x.toml", DRILL.replace("turns", "turn"), "turn", id="a typing mistake"),
         pytest.param(
             "x.toml", DRILL.replace('route = "openrouter/x"', 'route = "gpt"'),
@@ -529,7 +537,7 @@ def test_a_drill_that_cannot_be_played_is_refused_with_a_cure(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if text is not None:
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))
 
     with pytest.raises(ConfigError) as caught:
         Drill.find(name)

@@ -261,11 +261,23 @@ def test_json_that_is_nested_without_end_has_no_key_twice() -> None:
     [
         pytest.param("{", "not JSON (", id="cut short"),
         pytest.param("yes", "not JSON", id="a word"),
+        pytest.param(
+            "config.json", 'write one JSON object, or "@path" of a file', id="a file without its @"
+        ),
         pytest.param('{"a": "\udcff"}', "not JSON (", id="bytes that are no text"),
         pytest.param("[]", "expected one JSON object, got a list", id="a list"),
         pytest.param("null", "expected one JSON object, got null", id="null"),
         pytest.param('"a/x"', "expected one JSON object, got a string", id="a string"),
-        pytest.param("{}", "`fallbackModelsByModel` is missing", id="no map"),
+        pytest.param(
+            "{}",
+            '`fallbackModelsByModel` is missing: write an object such as {"provider/model":',
+            id="no map",
+        ),
+        pytest.param(
+            '{"cooldownSeconds": 5, "fallbackModelByModel": {"a/x": "b/y"}}',
+            "`fallbackModelsByModel` is missing: write it in place of 'fallbackModelByModel'",
+            id="a map that is spelled wrong",
+        ),
         pytest.param(
             '{"fallbackModelsByModel": ["a/x"]}',
             "`fallbackModelsByModel` must be an object such as", id="a list for the map",
@@ -291,7 +303,15 @@ def test_json_that_is_nested_without_end_has_no_key_twice() -> None:
                 '{"fallbackModelsByModel": {}, "fallbackOnErrors": ' + value + "}",
                 "must be a list of HTTP statuses such as [429, 503], got", id=f"statuses {value}",
             )
-            for value in ("429", '"429"', '["429"]', "[4.5]", "[true]", "[-1]", "[null]")
+            for value in ("429", '"429"', "null")
+        ),
+        *(
+            pytest.param(
+                '{"fallbackModelsByModel": {}, "fallbackOnErrors": ' + value + "}",
+                "`fallbackOnErrors[0]` must be an HTTP status such as 503, without quotes, got",
+                id=f"a status {value}",
+            )
+            for value in ('["429"]', "[4.5]", "[true]", "[-1]", "[5033]", "[null]")
         ),
         *(
             pytest.param(
