@@ -57,7 +57,8 @@ class AttemptSummary:
         failure: Why it failed; None if something else ended it, such as a cancellation.
         seconds: How long it took.
         waited: Seconds that the step slept before it.
-        api_key_env: The variable of its key; None: the provider needs none, or is not known.
+        api_key_env: The variable of its key; None: the provider needs no key, or
+            sidestep does not know it.
     """
 
     route: Route

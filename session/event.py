@@ -91,7 +91,8 @@ class UnavailableRoute:
 
     Args:
         reason: The kind and status of its failure, or what keeps steps from it.
-        seconds: Until it is due back; None: another step finds that out just now.
+        seconds: Until it is due back; None: not known, because another step is probing the route,
+            or retrying it.
         api_key_env: The variable of the key that is back first; None: the provider has one key, or
             none.
     """

@@ -41,7 +41,7 @@ class Compacted:
 
 @dataclass(slots=True)
 class AttemptCost:
-    """What an attempt cost; comes before the event of how the attempt ended.
+    """What an attempt cost. It comes before the event that reports how the attempt ended.
 
     Args:
         input: Tokens sent, including those read from a cache.

@@ -232,7 +232,7 @@ class JournalScope:
         self._journal.write(event, turn=self.turn, step=step, attempt=attempt, seconds=seconds)
 
     def aside(self) -> JournalScope:
-        """Return a page of the same turn, for a side call."""
+        """Return a listener for a side call in the same turn."""
         return JournalScope(self._journal, self.turn)
 
     def _seconds(self, event: Event) -> float | None:

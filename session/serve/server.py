@@ -71,8 +71,8 @@ class Serve:
         use_own_keys: Without a token, send our keys to siblings, and for a client without a key.
         store: A file that keeps what is remembered of answers for the next process; None: nothing
             is kept.
-        status_after: Seconds after which the status line of a stream goes out, though nothing has
-            come.
+        status_after: Seconds after which the status line of a stream goes out, even if there is no
+            output yet.
         ping_every: Seconds between two pings of a stream after that.
 
     Raises:
@@ -157,7 +157,11 @@ class Serve:
             await self._listening.end.wait()
 
     async def drain(self, *, seconds: float = math.inf) -> None:
-        """Take no more requests, and wait until the answers that are being sent have ended."""
+        """Take no more requests, and wait until the answers that are being sent have ended.
+
+        Args:
+            seconds: How long to wait at most. `aclose` ends what is still being sent then.
+        """
         self._accepting.cancel()
         for connection in self._connections:
             connection.close_when_idle()

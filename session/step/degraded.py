@@ -223,7 +223,7 @@ class DegradedRoutes(CoolingMap):
     def snapshot(self) -> dict[Route, float]:
         """Return the degraded routes, each with the seconds left of its cooldown.
 
-        A route of a key that is degraded is among them once it was asked for.
+        If all keys of a provider are degraded, so are those of its routes that were asked for.
         """
         if self.is_empty:
             return {}

@@ -179,7 +179,10 @@ class Sidestep(Observable):
         return self.active.all_providers()
 
     def requested(self, asked: str) -> Route:
-        """Return the requested route of a step that asks for *asked*, a route or a chain's name.
+        """Return the requested route of a step that asks for *asked*.
+
+        Args:
+            asked: A route, or the name of a chain.
 
         Raises:
             ValueError: *asked* is neither.
@@ -189,8 +192,11 @@ class Sidestep(Observable):
     def healthy(self, route: str) -> Route:
         """Return the route on which a step that asks for *route* would start now.
 
+        Args:
+            route: A route, or the name of a chain.
+
         Raises:
-            ValueError: *route* is not written ``provider/model``.
+            ValueError: *route* is neither.
         """
         options = self.active.options_for(route)
         return choose_start(options, self.degraded, options.unfit.get)[0] or options.requested
@@ -226,17 +232,16 @@ class Sidestep(Observable):
             history: What `movePolicy` needs to know of the conversation; None: it may always move.
             check_move: Called before a swap. Returns why the conversation cannot move now, in half
                 a sentence, which ends the step; None: it can move.
-            before_attempt: Called with the route before each attempt, also after a wait or a swap,
-                and before a wait for the route to come back.
-                Its exception ends the step unchanged and is not the failure of an attempt, so
-                no other route is tried and no route is degraded.
+            before_attempt: Called with the route before each attempt, and before a wait for the
+                route to come back. Its exception ends the step unchanged. It is not the failure of
+                an attempt, so no other route is tried and no route is degraded.
             count: Called before anything is sent to a route if the estimate `needs.tokens` leaves
                 open whether the step fits there. Returns the tokens of the request and its
                 longest answer on that route; None: unknown, and the estimate is used, as it is
                 without *count*.
             on_event: Called with the events of this step, like the middleware's own `on_event`.
-            journal: The page of the middleware's journal for the turn of this step; None: the step
-                gets a page of its own, if there is a journal.
+            journal: Writes the events of this step into the journal, with the number of its turn:
+                a `JournalScope`. None: the step belongs to no turn.
 
         Raises:
             ValueError: *route* is neither written ``provider/model`` nor the name of a chain, or
@@ -312,8 +317,8 @@ class Sidestep(Observable):
             providers: The configuration's providers; None: those in force.
 
         Raises:
-            TypeError: `classify` returned something else, or a failure with a field of a wrong
-                type; so did who raised a `ProviderError`.
+            TypeError: `classify` returned no failure, kind or None. Or a field of the failure that
+                it returned, or that a `ProviderError` holds, has a wrong type.
         """
         if isinstance(exc, StepFailed):
             # A step inside this one has retried already: retries here would multiply its attempts.

@@ -38,9 +38,10 @@ class Observable:
         return status_of(self.active, self.degraded, self.tally, most=most)
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Hand every observation of the steps to come to *observer* as well.
+        """Call *observer* with every event of the steps that begin from now on.
 
-        Its exceptions are logged.
+        Also with what ``session/observation.py`` adds to the events, such as the first output.
+        Exceptions of *observer* are logged.
 
         Returns:
             A function that ends this, for the steps that begin afterwards.
@@ -51,7 +52,7 @@ class Observable:
         return partial(self.unobserve, observer)
 
     def unobserve(self, observer: Observer) -> None:
-        """Hand no observation of the steps to come to *observer*."""
+        """Call *observer* no more, for the steps that begin from now on."""
         if self.observers is not None:
             rest = tuple(each for each in self.observers.all if each is not observer)
             self.observers = Observers(rest) if rest else None

@@ -16,7 +16,11 @@ T = TypeVar("T")
 
 
 class Step(BaseStep):
-    """The attempts of one step. Iterate, and wrap your call in ``async with attempt:``."""
+    """The attempts of one step. Iterate, and wrap your call in ``async with attempt:``.
+
+    After the step, ``route`` is the route that answered, ``requested`` the route that the agent
+    asked for, and ``attempts`` lists every attempt in order.
+    """
 
     __slots__ = ()
     waiter: Waiter = IN_LOOP

@@ -16,7 +16,10 @@ T = TypeVar("T")
 
 
 class SyncStep(BaseStep):
-    """The attempts of one step. Iterate, and wrap your synchronous call in ``with attempt:``."""
+    """The attempts of one step. Iterate, and wrap your synchronous call in ``with attempt:``.
+
+    Its ``route``, ``requested`` and ``attempts`` are those of `Step`.
+    """
 
     __slots__ = ()
     waiter: Waiter = BLOCKING
