@@ -60,8 +60,9 @@ class SqliteMemory:
             self._connection = self._open()
         except (OSError, sqlite3.Error) as error:
             if not (self._is_ours or _is_passing(error)):
+                why = getattr(error, "strerror", None) or error
                 raise ConfigError(
-                    f"the store {self._path!r} cannot be used ({error}): name a file of your own"
+                    f"the store {self._path!r} cannot be used ({why}): name a file of your own"
                 ) from error
             self._report(error)
 
