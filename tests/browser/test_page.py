@@ -85,6 +85,33 @@ def test_a_paused_page_asks_nothing(browser: Chrome) -> None:
         assert shown == "0"
 
 
+def test_a_clients_own_key_is_named_and_never_shown(browser: Chrome) -> None:
+    with viewing(browser, {CLAUDE: {"status": 429}}, token=None) as viewed:
+        viewed.ask(CLAUDE, headers={"x-api-key": WORD})
+        viewed.open()
+        viewed.wait_for(lambda: cells(viewed, "#routes"))
+        (route,), (step,) = cells(viewed, "#routes"), cells(viewed, "#steps")
+
+        assert route[0] == f"{CLAUDE} with the client's own key"
+        assert route[3] == "0 of 1"
+        assert "with the client's own key: ✗ 429" in step[2]
+        assert WORD not in viewed.look("return document.documentElement.outerHTML")
+
+
+def test_more_routes_than_fit_are_counted(browser: Chrome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sidestep.session.serve.pages._MOST_SHOWN", 3)
+    with viewing(browser, {**SWAPS, "*": {"status": 503}}, **MAPPED) as viewed:
+        viewed.open()
+        viewed.wait_for_text("#summary", "All 2 routes are healthy")
+        before = viewed.look("return document.getElementById('left-out').hidden")
+        for number in range(4):
+            viewed.ask(f"anthropic/invented-{number}")
+        viewed.wait_for_text("#left-out", "3 further routes that a client has asked for")
+
+        assert before is True
+        assert [row[0] for row in cells(viewed, "#routes")][:2] == [CLAUDE, SIBLING]
+
+
 HOSTILE = "<img/src=x/onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
 
 
