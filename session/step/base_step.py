@@ -46,6 +46,8 @@ class BaseStep:
         attempts: Every attempt so far, in order.
         retries: Retries on the present route so far, with the present key.
         hinted_waits: Seconds slept on each route because the provider asked for a longer wait.
+        reserved: The right to probe for the attempt that was handed out and not entered yet; None:
+            it is no probe.
         retrying: The right to retry the present route while other steps stay away; None: this
             step has not retried there, or another step has the right.
         swaps: Swaps to another route so far, in this round.
@@ -88,6 +90,7 @@ class BaseStep:
         "pin",
         "reporter",
         "requested",
+        "reserved",
         "retries",
         "retrying",
         "rounds",
@@ -133,6 +136,7 @@ class BaseStep:
         self.retries = self.swaps = 0
         self.rounds: Rounds = NO_ROUNDS
         self.hinted_waits: Mapping[Route, float] = _NO_WAITS
+        self.reserved: Probe | None = None
         self.retrying: Probe | None = None
         self.following: Retry | NextKey | Repair | Swap | Patience | None = None
         self.pin: Pin | None = None
@@ -196,6 +200,8 @@ class BaseStep:
                 key = usual_start(self) or await find_start(self)
                 self._check_before_attempt(key)
                 attempt = kind(self, key, 1, 0.0)
+            if not self.degraded.is_empty:  # the agent may await something before it enters it
+                self.reserved = self.degraded.probe(attempt.key)
             if self.reporter.interrupt is not None:
                 self.reporter.raise_interrupt()
         except BaseException as error:
@@ -270,7 +276,8 @@ class BaseStep:
         self.attempts.append(attempt)
         attempt.since = self.degraded.changes
         if not self.degraded.is_empty:
-            attempt.probe = self.degraded.probe(attempt.key)
+            attempt.probe = self.reserved or self.degraded.probe(attempt.key)
+        self.reserved = None
         reporter = self.reporter
         if reporter.has_listeners:
             reporter.attempt_started(attempt, is_probe=attempt.probe is not None)
@@ -340,6 +347,9 @@ class BaseStep:
         self.is_over = True
         if self.retrying is not None:
             self.end_retrying()
+        if self.reserved is not None:
+            self.degraded.release(self.walk.key, self.reserved)
+            self.reserved = None
         if self.attempts and self.attempts[-1].probe is not None:
             self.end_probe(self.attempts[-1], "none")
         if self.reporter.has_listeners:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -310,3 +311,43 @@ async def test_steps_that_count_their_tokens_first_do_not_all_ask_a_dead_route(
 
     assert world.requests(A) == 1
     assert world.requests(B) == 20 + (not waited)
+
+
+async def test_steps_that_await_something_before_the_request_do_not_all_probe_a_route() -> None:
+    world = World(max_upstream_retry_attempts=0)
+    world.down[A] = lambda: True
+    await world.clock.play(world.conversation())
+    world.asked.clear()
+
+    async def talk() -> None:
+        async for attempt in world.middleware.step(A):
+            await world.clock.sleep(1.0)  # as a message is built, or a client is made
+            async with attempt:
+                await world.call(attempt.route)
+
+    await world.clock.play(partial(world.clock.sleep, 61.0))
+    await world.clock.play(*(talk for _ in range(20)))
+
+    assert (world.requests(A), world.requests(B)) == (1, 20)
+
+
+@pytest.mark.parametrize("is_entered", [False, True], ids=["not entered", "cancelled"])
+async def test_a_step_that_is_left_before_its_probe_is_answered_gives_the_probe_back(
+    *, is_entered: bool
+) -> None:
+    world = World(max_upstream_retry_attempts=0)
+    world.down[A] = lambda: world.clock.now < 60.0
+    await world.clock.play(world.conversation(), partial(world.clock.sleep, 61.0))
+    world.asked.clear()
+
+    step = world.middleware.step(A)
+    attempt = await anext(aiter(step))
+    with suppress(asyncio.CancelledError):
+        if is_entered:
+            async with attempt:
+                raise asyncio.CancelledError
+    await step.aclose()
+    await world.clock.play(world.conversation())
+
+    assert [route for route, _ in world.asked] == [A]
+    assert attempt.route == A  # it is still referred to
