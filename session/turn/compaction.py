@@ -52,7 +52,7 @@ class Summary:
         split = self._split(session)
         if split is None:
             return False
-        summary = await self._summarise(session, split.older)
+        summary = _fitting(session, split, await self._summarise(session, split.older))
         await session.transcript.replace(split.with_summary(summary))
         return True
 
@@ -131,8 +131,25 @@ def _has_room(session: Session, messages: list[Message]) -> bool:
     """True if *messages* and a summary fit into `session.room`, or if the room is unknown."""
     if session.room is None:
         return True
-    needs = Needs.of(replace(session.conversation, messages=messages))
-    return (needs.tokens or 0) + min(_SUMMARY, session.room // 4) <= session.room
+    return _tokens(session, messages) + min(_SUMMARY, session.room // 4) <= session.room
+
+
+def _fitting(session: Session, split: _Split, summary: str) -> str:
+    """Return *summary*, shortened if a model wrote more than there is room for.
+
+    It then takes half of the room, because the conversation goes on.
+    """
+    if session.room is None:
+        return summary
+    room, size = session.room, -(-len(summary) // CHARACTERS_PER_TOKEN)
+    left = room - _tokens(session, split.with_summary(""))
+    most = max(left // 2, room // 4)
+    return summary if size <= max(left, most) else shorten(summary, most * CHARACTERS_PER_TOKEN)
+
+
+def _tokens(session: Session, messages: list[Message]) -> int:
+    """Return the estimated tokens of a request with *messages*, and of its longest answer."""
+    return Needs.of(replace(session.conversation, messages=messages)).tokens or 0
 
 
 def shorten(text: str, size: int) -> str:

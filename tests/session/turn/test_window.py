@@ -64,6 +64,7 @@ class Providers:
         is_down: The first provider answers nothing.
         first: The window of the first provider.
         calls: How many steps of each turn call a tool.
+        summary: What a model writes that is asked for a summary.
     """
 
     density: float = 1.0
@@ -71,6 +72,7 @@ class Providers:
     is_down: bool = False
     first: int = WINDOW
     calls: int = 0
+    summary: str = "It is about words."
     steps: int = 0
     events: list[Event] = field(default_factory=list)
 
@@ -86,7 +88,7 @@ class Providers:
             return _refusal(tokens, is_chat=is_chat)
         asked = json.dumps(body["messages"][-1])
         if ASK[:20] in asked:
-            return _answer("It is about words.", is_chat=is_chat)
+            return _answer(self.summary, is_chat=is_chat)
         calls = [("look", {"n": self.steps})] if self.steps < self.calls else []
         self.steps += 1
         return _answer("Done.", calls, is_chat=is_chat)
@@ -182,6 +184,25 @@ async def test_turns_past_the_window_are_answered(
         assert (await session.turn(PROMPT)).text == "Done."
 
     assert compactions(providers) >= 1
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, 1.1, 20.0], ids="{} of the window".format)
+@DENSITY
+@DECLARED
+@pytest.mark.parametrize("way", WAYS)
+async def test_turns_are_answered_however_long_a_summary_is(
+    way: str, declared: int | None, density: float, share: float, *, counts: bool
+) -> None:
+    summary = "[start]" + "word" * round(share * WINDOW) + "[end]"
+    providers = Providers(density=density, counts=counts, summary=summary)
+    session = session_before(providers, way, declared=declared)
+
+    for _ in range(TURNS):
+        assert (await session.turn(PROMPT)).text == "Done."
+
+    sent = str(session.conversation.messages)
+    assert "[start]" in sent
+    assert "[end]" in sent
 
 
 @pytest.mark.parametrize("prompts", [1, 2], ids="{} in a row".format)
