@@ -37,6 +37,7 @@ class Client:
 
     Raises:
         ConfigError: ``SIDESTEP_PROVIDERS`` has a wrong value.
+        TypeError: *http* is no asynchronous client.
     """
 
     def __init__(
@@ -49,6 +50,11 @@ class Client:
     ) -> None:
         self._environ: Mapping[str, str] = os.environ if environ is None else environ
         self._providers = catalog(providers_from_env(environ)) if providers is None else providers
+        if http is not None and not hasattr(http, "aclose"):
+            raise TypeError(
+                f"`http` must be an AsyncClient of httpx or httpx2, got {type(http).__name__}: "
+                "a `Client` sends in an event loop"
+            )
         self._http = SharedHttp(http)
         self._wall_clock = wall_clock
 

@@ -27,7 +27,7 @@ class RetryPolicy:
             fail. It replaces a configuration's ``patienceSeconds``; None: that one counts, else 0.
 
     Raises:
-        ValueError: A number is negative or not finite.
+        ValueError: A number is negative or not finite, or *retries* is not whole.
     """
 
     retries: int | None = None
@@ -44,6 +44,8 @@ class RetryPolicy:
                 continue
             if not (math.isfinite(value) and value >= 0):
                 raise ValueError(f"`{name}` must be a finite number of 0 or more, got {value!r}")
+        if self.retries is not None and self.retries != int(self.retries):
+            raise ValueError(f"`retries` must be a whole number, got {self.retries!r}")
 
     def backoff(self, retry: int, rng: Random) -> float:
         """Return the seconds to wait before *retry*, counted from 1."""

@@ -11,7 +11,8 @@ from pathlib import Path
 from ...provider.error import ConfigError
 from ...provider.fork import after_fork
 from ...provider.log import logger
-from .load import plan_from
+from .config import FallbackConfig
+from .load import map_plan, plan_from
 from .plan import Plan
 from .source import (
     CONFIG_VARIABLES,
@@ -163,6 +164,24 @@ class PlanWatcher:
         """Read again in a forked child, because another thread may have been reading."""
         self.lock = threading.RLock()
         self._text = self._environment = None
+
+
+def plan_of(config: FallbackConfig | Plan | None, environ: Mapping[str, str]) -> Plan | None:
+    """Return the plan of *config*, and log its warnings; None: there is no configuration.
+
+    Raises:
+        TypeError: *config* is something else.
+        ConfigError: A provider setting in *config* is wrong.
+    """
+    if isinstance(config, FallbackConfig):
+        config = map_plan(config, environ)
+        log_warnings(config)
+    if config is None or isinstance(config, Plan):
+        return config
+    raise TypeError(
+        f"the configuration must be a `FallbackConfig`, got {type(config).__name__}: make one with "
+        "`FallbackConfig.model_validate(…)`, or take `Sidestep.from_env()`"
+    )
 
 
 def log_warnings(plan: Plan) -> None:

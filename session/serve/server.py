@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, get_args
 
 import anyio
 
@@ -17,6 +17,7 @@ from .access import Access, new_token
 from .connection import ServeConnection, Shared
 from .memory import AnswerMemory
 from .pages import Pages
+from .served_step import Hold
 
 if TYPE_CHECKING:
     import socket
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ...provider.client.client import Client
     from ..step.middleware import Sidestep
     from .memory_file import SqliteMemory
-    from .served_step import Hold
 
 HOST = "127.0.0.1"
 BACKLOG = 1024
@@ -77,6 +77,7 @@ class Serve:
 
     Raises:
         ConfigError: The store cannot be used; or on entering: the port is taken.
+        ValueError: *hold* is another word, or *token* is empty.
     """
 
     def __init__(
@@ -92,6 +93,10 @@ class Serve:
         status_after: float = STATUS_AFTER,
         ping_every: float = PING_EVERY,
     ) -> None:
+        if hold not in get_args(Hold):
+            raise ValueError(f"`hold` must be one of {', '.join(get_args(Hold))}, got {hold!r}")
+        if token == "":
+            raise ValueError("`token` is empty: write a token, or None for none")
         is_made = token is NEW_TOKEN
         self.token = new_token() if is_made else token
         self._port = port
@@ -117,7 +122,7 @@ class Serve:
         self._slots = anyio.Semaphore(most_served())
         self._listener: socket.socket | None = None
         self._listening: BackgroundTask | None = None
-        self._accepting = anyio.CancelScope()
+        self._accepting: anyio.CancelScope | None = None
 
     async def __aenter__(self) -> Self:
         listener = self._listener = await bind(HOST, self._port, who="`sidestep serve`")
@@ -125,7 +130,8 @@ class Serve:
         self._access.listen_at(self._port)
         listener.listen(BACKLOG)
         self._pages.open()
-        self._listening = BackgroundTask(partial(self._listen, listener))
+        accepting = self._accepting = anyio.CancelScope()
+        self._listening = BackgroundTask(partial(self._listen, listener, accepting))
         return self
 
     async def __aexit__(
@@ -162,7 +168,8 @@ class Serve:
         Args:
             seconds: How long to wait at most. `aclose` ends what is still being sent then.
         """
-        self._accepting.cancel()
+        if self._accepting is not None:
+            self._accepting.cancel()
         for connection in self._connections:
             connection.close_when_idle()
         if self._listening is not None:
@@ -186,9 +193,9 @@ class Serve:
         client = self._client
         return any(client.secret(each).key for each in client.providers.values())
 
-    async def _listen(self, listener: socket.socket) -> None:
+    async def _listen(self, listener: socket.socket, accepting: anyio.CancelScope) -> None:
         async with anyio.create_task_group() as tasks:
-            with self._accepting:
+            with accepting:
                 while True:
                     sock = Socket(await accept(listener))
                     try:

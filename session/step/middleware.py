@@ -21,12 +21,11 @@ from ..journal.journal import Journal
 from ..plan.active_plan import ActivePlan
 from ..plan.config import FallbackConfig
 from ..plan.limits import Limits
-from ..plan.load import map_plan
 from ..plan.needs import Needs
 from ..plan.plan import Plan
 from ..plan.retry import RetryPolicy
 from ..plan.unknown_variable import log_unknown_variables
-from ..plan.watcher import PlanWatcher, log_warnings
+from ..plan.watcher import PlanWatcher, plan_of
 from .base_step import BaseStep
 from .careless_use import CARELESS_USE
 from .checked_failure import check_failure, classified
@@ -62,6 +61,7 @@ class Sidestep(Observable):
 
     Raises:
         ConfigError: The journal cannot be opened, or *config* has a wrong setting of a provider.
+        TypeError: *config* is no configuration.
     """
 
     def __init__(
@@ -92,10 +92,7 @@ class Sidestep(Observable):
         self._environ: Mapping[str, str] = os.environ
         if isinstance(config, PlanWatcher):
             self._watcher, self._environ, config = config, config.environ, None
-        if isinstance(config, FallbackConfig):
-            config = map_plan(config, self._environ)
-            log_warnings(config)
-        plan = config
+        plan = plan_of(config, self._environ)
         self._active = ActivePlan.of(plan, self.policy, self._environ)
         self.degraded.keys = self._active.keys
 

@@ -41,9 +41,14 @@ class Summary:
     Args:
         keep: How many of the last steps stay; fewer if so many do not fit.
         route: The route that summarises; None: the route of the session.
+
+    Raises:
+        ValueError: *keep* is negative.
     """
 
     def __init__(self, *, keep: int = 3, route: str | None = None) -> None:
+        if keep < 0:
+            raise ValueError(f"`keep` must be a whole number of 0 or more, got {keep!r}")
         self._keep = keep
         self._route = route
 

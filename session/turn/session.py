@@ -82,6 +82,7 @@ class Session:
         ValueError: *route* is neither a route nor the name of a chain, two tools have one name, or
             a number or *reasoning* is out of range.
         ConfigError: A budget limits money, and no price is known.
+        TypeError: *store* is a path.
     """
 
     def __init__(
@@ -111,6 +112,8 @@ class Session:
         check_count("max_wrong_answers", max_wrong_answers)
         requested = middleware.requested(route)
         cooldowns = StoredCooldowns(middleware)
+        if isinstance(store, str | os.PathLike):
+            raise TypeError(f"`store` must be a `Store`, got {store!r}: write `SqliteStore(…)`")
         store = MemoryStore() if store is None else store
         self.transcript = transcript = Transcript(store, cooldowns.now)
         self._running: Turn | None = None
