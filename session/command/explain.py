@@ -183,9 +183,9 @@ def _sibling(plan: Plan | None, route: Route | None) -> tuple[Route | None, str 
         name for name, chain in plan.chains.items() if route in (entry.route for entry in chain)
     ]
     for name in (route, *holding):
-        course = plan.options_for(name)
-        for sibling in course.siblings.get(route, ()):
-            if sibling not in course.unfit:
+        options = plan.options_for(name)
+        for sibling in options.siblings.get(route, ()):
+            if sibling not in options.unfit:
                 return sibling, None if name == route else name
     return None, None
 

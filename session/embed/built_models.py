@@ -80,7 +80,7 @@ class BuiltModels(Generic[Model]):
         Raises:
             ConfigError: `build` raised, or returned something else.
         """
-        return self._of(self._middleware.active.keys_of(route)[0])
+        return self._of(self._middleware.active.keys.of(route)[0])
 
     def _of(self, key: KeyedRoute) -> Model:
         model = self._built.get(key)

@@ -73,10 +73,6 @@ class ActivePlan:
             keys=KeyRing(_several_keys(configured, environ), environ, _planned(configured)),
         )
 
-    def keys_of(self, route: Route) -> tuple[KeyedRoute, ...]:
-        """Return *route* with each key of its provider, in order; there is always one at least."""
-        return self.keys.of(route)
-
     def variable_of(self, key: KeyedRoute) -> str | None:
         """Return the variable of *key*; None: its provider needs no key, or is not known."""
         if key.api_key_env is not None:
@@ -183,7 +179,7 @@ class ActivePlan:
         """Return *options* with the usual start of a step without needs, and cache them."""
         is_open = options.unfit or options.uncounted or options.is_chain
         if not is_open and options.swaps == self.limits.max_swaps:
-            options = replace(options, usual_start=self.keys_of(options.requested)[0])
+            options = replace(options, usual_start=self.keys.of(options.requested)[0])
         if len(self._options) < _MOST_OPTIONS:
             self._options[asked] = options
         return options

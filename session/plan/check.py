@@ -59,7 +59,7 @@ def inspect(
     except ConfigError as error:
         return found | {"state": "wrong", "error": str(error)}
     try:
-        courses = {name: _course(plan, name) for name in _names(plan, model)}
+        all_options = {name: _options_for(plan, name) for name in _names(plan, model)}
     except ConfigError as error:
         return found | {"state": "wrong", "error": f"{source}: {error}"}
     except ValueError as error:
@@ -68,14 +68,14 @@ def inspect(
         *(plan.warnings if plan else ()),
         *environment_warnings(environ),
         *further,
-        *plan_warnings(plan, courses, providers, environ),
+        *plan_warnings(plan, all_options, providers, environ),
     ]
     return found | {
         "state": _state(plan),
         "stuck": None if plan is None else _why_stuck(plan),
         "settings": None if plan is None else _settings(plan),
-        "chains": [_chain(name, course) for name, course in courses.items()],
-        "keys": set_keys(named_providers(courses.values()), providers, environ),
+        "chains": [_chain(name, options) for name, options in all_options.items()],
+        "keys": set_keys(named_providers(all_options.values()), providers, environ),
         "warnings": [
             {"code": each.code, "message": each.message, "fix": each.fix} for each in warnings
         ],
@@ -98,19 +98,19 @@ def _why_stuck(plan: Plan) -> str | None:
     siblings = plan.config.fallback_models_by_model
     if not siblings:
         return "no step can move: `fallbackModelsByModel` has no usable entry, map a route to one"
-    barred = [_why_barred(route, plan) for route in siblings]
-    if None in barred:
+    reasons = [_why_stuck_at(route, plan) for route in siblings]
+    if None in reasons:
         return None
-    return f"no step can move: {barred[0]}; map a route to one inside its boundary"
+    return f"no step can move: {reasons[0]}; map a route to one inside its boundary"
 
 
-def _why_barred(route: Route, plan: Plan) -> str | None:
+def _why_stuck_at(route: Route, plan: Plan) -> str | None:
     """Return why a step that asks for *route* may not leave it, by the boundary declared there."""
-    course = plan.options_for(route)
-    ahead = list(reachable(route, course.siblings))
-    if any(sibling not in course.unfit for sibling in ahead):
+    options = plan.options_for(route)
+    ahead = list(reachable(route, options.siblings))
+    if any(sibling not in options.unfit for sibling in ahead):
         return None
-    return f"from {str(route)!r} not to {str(ahead[0])!r}, because {course.unfit[ahead[0]]}"
+    return f"from {str(route)!r} not to {str(ahead[0])!r}, because {options.unfit[ahead[0]]}"
 
 
 def _source(environ: Mapping[str, str]) -> str | None:
@@ -133,7 +133,7 @@ def _names(plan: Plan | None, name: str | None) -> list[str]:
     return list(plan.config.fallback_models_by_model)
 
 
-def _course(plan: Plan | None, name: str) -> RouteOptions:
+def _options_for(plan: Plan | None, name: str) -> RouteOptions:
     return RouteOptions(requested=Route(name)) if plan is None else plan.options_for(name)
 
 
@@ -146,14 +146,14 @@ def _settings(plan: Plan) -> dict[str, Any]:
     return settings
 
 
-def _chain(name: str, course: RouteOptions) -> dict[str, Any]:
+def _chain(name: str, options: RouteOptions) -> dict[str, Any]:
     """Explain where steps that ask for *name* go."""
-    route = course.requested
-    walk = [route, *reachable(route, course.siblings)]
+    route = options.requested
+    walk = [route, *reachable(route, options.siblings)]
     return {
         "route": name,
-        "siblings": list(course.siblings.get(route, ())),
+        "siblings": list(options.siblings.get(route, ())),
         "walk": walk,
-        "is_cycle": any(route in course.siblings.get(other, ()) for other in walk),
-        "unfit": {str(each): why for each, why in course.unfit.items()},
+        "is_cycle": any(route in options.siblings.get(other, ()) for other in walk),
+        "unfit": {str(each): why for each, why in options.unfit.items()},
     }

@@ -34,18 +34,22 @@ if TYPE_CHECKING:
 
 def plan_warnings(
     plan: Plan | None,
-    courses: Mapping[str, RouteOptions],
+    all_options: Mapping[str, RouteOptions],
     providers: Mapping[str, Provider],
     environ: Mapping[str, str],
 ) -> Iterator[ConfigWarning]:
-    """Warn of what cannot work in *plan* and on *courses*, beside what was seen at its loading."""
+    """Warn of what cannot work in *plan*, beside what was seen at its loading.
+
+    Args:
+        all_options: Where a step may go, by the route or the chain that it asks for.
+    """
     if plan is not None:
         yield from _limit_warnings(plan)
     if plan is not None and not plan.chains:
-        yield from _key_warnings(courses.values(), plan.config)
-    yield from _course_warnings(courses, plan)
-    yield from _link_warnings(courses, plan, providers)
-    yield from _provider_warnings(courses.values(), providers, plan, environ)
+        yield from _key_warnings(all_options.values(), plan.config)
+    yield from _chain_warnings(all_options, plan)
+    yield from _link_warnings(all_options, plan, providers)
+    yield from _provider_warnings(all_options.values(), providers, plan, environ)
 
 
 def environment_warnings(environ: Mapping[str, str]) -> Iterator[ConfigWarning]:
@@ -92,55 +96,55 @@ def _limit_warnings(plan: Plan) -> Iterator[ConfigWarning]:
 
 
 def _key_warnings(
-    courses: Iterable[RouteOptions], config: FallbackConfig
+    all_options: Iterable[RouteOptions], config: FallbackConfig
 ) -> Iterator[ConfigWarning]:
-    for course in courses:
-        warning = misspelt_key(course.requested, config.fallback_models_by_model)
+    for options in all_options:
+        warning = misspelt_key(options.requested, config.fallback_models_by_model)
         if warning is not None:
             yield warning
 
 
-def _course_warnings(
-    courses: Mapping[str, RouteOptions], plan: Plan | None
+def _chain_warnings(
+    all_options: Mapping[str, RouteOptions], plan: Plan | None
 ) -> Iterator[ConfigWarning]:
     """Warn of what a chain can never do."""
-    for name, course in courses.items():
-        route = course.requested
-        walk = [route, *reachable(route, course.siblings)]
+    for name, options in all_options.items():
+        route = options.requested
+        walk = [route, *reachable(route, options.siblings)]
         if len(walk) == 1 and not (plan and plan.chains):
             message = f"{str(route)!r} has no sibling"
             yield ConfigWarning("C017", message, "map it in `fallbackModelsByModel`")
         if plan is None:
             continue
-        if 0 < course.swaps < len(walk) - 1:
+        if 0 < options.swaps < len(walk) - 1:
             message = (
                 f"{name!r} has {len(walk) - 1} routes to move to, and a step makes at most "
-                f"{course.swaps} swaps, so that it may not reach {str(walk[-1])!r}"
+                f"{options.swaps} swaps, so that it may not reach {str(walk[-1])!r}"
             )
             yield ConfigWarning(
                 "C018",
                 message,
                 f"raise {plan.spelled('maxFallbackAttempts')}, or shorten the chain",
             )
-        back = next((other for other in walk[2:] if route in course.siblings.get(other, ())), None)
+        back = next((other for other in walk[2:] if route in options.siblings.get(other, ())), None)
         if back is not None:
             message = f"{str(back)!r} leads back to {str(route)!r}, over {len(walk)} routes"
             yield ConfigWarning("C019", message, "leave it out, unless a step is to come back")
 
 
 def _link_warnings(
-    courses: Mapping[str, RouteOptions], plan: Plan | None, providers: Mapping[str, Provider]
+    all_options: Mapping[str, RouteOptions], plan: Plan | None, providers: Mapping[str, Provider]
 ) -> Iterator[ConfigWarning]:
     """Warn of names that a provider does not know, and of links to less capable routes."""
-    inherited = dict(_inherited_warnings(courses, plan))
+    inherited = dict(_inherited_warnings(all_options, plan))
     yield from inherited.values()
     if plan is not None:
-        chains = [chain for name in courses if (chain := plan.entries_for(name))]
+        chains = [chain for name in all_options if (chain := plan.entries_for(name))]
         yield from link_warnings(chains, providers, warned_of=inherited)
 
 
 def _inherited_warnings(
-    courses: Mapping[str, RouteOptions], plan: Plan | None
+    all_options: Mapping[str, RouteOptions], plan: Plan | None
 ) -> Iterator[tuple[Route | int, ConfigWarning]]:
     """Warn of elements that take the model of a step, if that model is missing or named otherwise.
 
@@ -149,14 +153,14 @@ def _inherited_warnings(
     if not isinstance(plan, HintPlan) or not plan.inherits:
         return
     spelled = {entry.route for chain in plan.chains.values() for entry in chain}
-    for name, course in courses.items():
+    for name, options in all_options.items():
         if name == HINT:
             unnamed = plan.follow(None).warnings
             yield from enumerate(each for each in unnamed if each not in plan.warnings)
             continue
         if "/" not in (model := Route(name).model):
             continue
-        for route in (course.requested, *reachable(course.requested, course.siblings)):
+        for route in (options.requested, *reachable(options.requested, options.siblings)):
             is_inherited = route.model == model and route not in spelled
             if is_inherited and route.provider != Route(name).provider:
                 message = f"{str(route)!r} has the name that {Route(name).provider!r} gives a model"
@@ -165,12 +169,12 @@ def _inherited_warnings(
 
 
 def _provider_warnings(
-    courses: Iterable[RouteOptions],
+    all_options: Iterable[RouteOptions],
     providers: Mapping[str, Provider],
     plan: Plan | None,
     environ: Mapping[str, str],
 ) -> Iterator[ConfigWarning]:
-    for name in named_providers(courses):
+    for name in named_providers(all_options):
         provider = providers.get(name)
         if provider is None:
             message = f"{name!r} is no provider that sidestep's own client knows"

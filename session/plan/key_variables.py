@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from .plan import RouteOptions
 
 
-def named_providers(courses: Iterable[RouteOptions]) -> list[str]:
-    """Return the providers to which steps on *courses* may go, each once."""
+def named_providers(all_options: Iterable[RouteOptions]) -> list[str]:
+    """Return the providers to which steps may go, each once."""
     routes = (
         route
-        for course in courses
-        for route in (course.requested, *reachable(course.requested, course.siblings))
+        for options in all_options
+        for route in (options.requested, *reachable(options.requested, options.siblings))
     )
     return list(dict.fromkeys(route.provider for route in routes))
 

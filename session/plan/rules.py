@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     from .config import FallbackConfig
     from .rules_schema import Rule
 
-FALLBACK_ON_ERRORS = (402, 408, 429, 500, 502, 503, 504, 520, 522, 524, 529)
-"""Statuses that swap a step: spent money, timeouts, and what is not available."""
-
 SWAP_ON = frozenset({FailureKind.QUOTA})
 """Kinds that swap whatever their status: Anthropic reports spent money with a 400."""
 
@@ -149,8 +146,7 @@ def _entries(rule: Rule, providers: Mapping[str, Provider]) -> Iterator[ChainEnt
 def _config(file: RulesFile, *, siblings: int) -> FallbackConfig:
     limits = file.limits.model_dump(exclude_none=True)
     tools = [*file.idempotent_tools, *limits.pop("idempotent_tools", ())]
-    defaults = {"fallback_on_errors": FALLBACK_ON_ERRORS, "move_policy": "idempotent"}
-    settings = defaults | limits | {"idempotent_tools": tuple(dict.fromkeys(tools))}
+    settings = {"move_policy": "idempotent", **limits, "idempotent_tools": (*dict.fromkeys(tools),)}
     return chain_config(settings, siblings=siblings)
 
 

@@ -75,7 +75,7 @@ def status_of(
     clients, planned = degraded.clients_keys(), frozenset(planned_routes(active))
     keys: list[KeyedRoute] = []
     for route in routes:
-        ours = active.keys_of(route)
+        ours = active.keys.of(route)
         is_clients = (route, CLIENTS_KEY) in tallies
         is_theirs_alone = is_clients and route not in planned
         keys += (key for key in ours if not is_theirs_alone or key.tally_unit in tallies)

@@ -69,7 +69,7 @@ def restore_cooldowns(
     known = {
         _named(unit): unit
         for route in (requested, *planned_routes(active))
-        for key in active.keys_of(route)
+        for key in active.keys.of(route)
         for unit in key.health_units
         if active.plan is not None or _is_of_several(unit)
     }

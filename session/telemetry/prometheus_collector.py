@@ -114,7 +114,7 @@ def _values(middleware: Sidestep, counts: Counts) -> dict[str, dict[Key, float]]
 
 def _seconds_left(middleware: Sidestep, route: Route, api_key_env: str | None) -> float:
     """Return what is left of a cooldown; 0 if the key is no longer configured."""
-    degraded, keys = middleware.degraded, middleware.active.keys_of(route)
+    degraded, keys = middleware.degraded, middleware.active.keys.of(route)
     if api_key_env == CLIENTS_KEY:
         keys = (clients_key_at(route, degraded, degraded.clients_keys()),)
     left = (degraded.state_of(key)[1] for key in keys if key.api_key_env == api_key_env)

@@ -31,7 +31,7 @@ def middleware(keys: int) -> Sidestep:
     os.environ["SIDESTEP_PROVIDERS"] = json.dumps({"anthropic": {"apiKeyEnv": NAMES[:keys]}})
     os.environ[VARIABLE] = json.dumps({"fallbackModelsByModel": {ROUTE: SIBLING}})
     engine = Sidestep.from_env()
-    assert len(engine.active.keys_of(ROUTE)) == keys
+    assert len(engine.active.keys.of(ROUTE)) == keys
     return engine
 
 

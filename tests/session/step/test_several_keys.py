@@ -492,7 +492,7 @@ async def test_a_tool_that_has_started_keeps_a_step_from_the_next_key(clock: Vir
     with pytest.raises(StepFailed, match="send_mail"):
         await run(middleware.step(A), call)
     assert agent.asked == [A1]
-    assert not middleware.degraded.is_available(middleware.active.keys_of(A)[0])
+    assert not middleware.degraded.is_available(middleware.active.keys.of(A)[0])
 
 
 @each_form
@@ -511,7 +511,7 @@ async def test_the_next_step_starts_with_the_healthy_key_and_probes_the_other_af
     assert [type(e).__name__ for e in events if "Probe" in type(e).__name__] == [
         "ProbeStarted", "ProbeEnded",
     ]  # fmt: skip
-    assert middleware.degraded.is_available(middleware.active.keys_of(SAME)[0])
+    assert middleware.degraded.is_available(middleware.active.keys.of(SAME)[0])
 
 
 @each_form
@@ -536,7 +536,7 @@ async def test_an_answer_with_one_key_forgives_no_other(clock: VirtualClock) -> 
     await run(middleware.step(A), agent.call)
     clock.now += 10
 
-    assert middleware.degraded.seconds_left(middleware.active.keys_of(A)[0]) == 20.0
+    assert middleware.degraded.seconds_left(middleware.active.keys.of(A)[0]) == 20.0
     assert middleware.healthy(A) == A
 
 
