@@ -34,7 +34,7 @@ _GEMINI_NAMED: tuple[tuple[re.Pattern[str], Version], ...] = (
     (re.compile(r"gemini-exp-"), (2, 0)),
     (re.compile(r"gemini-(?:pro(?:-vision)?|ultra)$"), (1, 0)),
 )
-"""Models whose numbers are not versions of Gemini, or that have none and are old."""
+"""Models with a number that is no version of Gemini, or old ones without a number."""
 
 _OPENAI_REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|[12]\d)|gpt-oss|codex)(?!\d|-chat)")
 _OPENAI = re.compile(r"(?:o\d(?!\d)|gpt-(?!oss)|chatgpt|codex)")

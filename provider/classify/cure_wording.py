@@ -231,7 +231,7 @@ _PATH = re.compile(
 _SHORTENED = frozenset(
     {"arguments", "content", "text", "output", "input", "instructions", "system", "description"}
 )
-"""Fields whose text can be shortened; an id or a name would no longer be the same."""
+"""Fields with a text that can be shortened; an id or a name would no longer be the same."""
 
 _KINDS_OF_TEXT = frozenset({"arguments", "description", "output"})
 """Fields of one kind, with a limit of their own; the others are texts of any kind."""

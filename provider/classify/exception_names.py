@@ -70,7 +70,7 @@ BY_TRANSPORT: Mapping[str, NameMeaning] = {
     "ProtocolError": NameMeaning(_K.NETWORK, "reset"),
     "LocalProtocolError": NameMeaning(_K.UNKNOWN),  # httpx's, which has the same parent
     "ResponseError": NameMeaning(_K.SERVER_ERROR),  # its own retries ended with such a status
-    # http.client, whose cut body is also an error of urllib3
+    # http.client; urllib3 has an error of this name for a cut body too
     "IncompleteRead": NameMeaning(_K.TRUNCATED, "reset", _S.END),
     "RemoteDisconnected": NameMeaning(_K.NETWORK, "reset"),
     "BadStatusLine": NameMeaning(_K.NETWORK, "reset"),

@@ -23,7 +23,7 @@ _HOSTS_OF_CLAUDE = frozenset({"azure", "google", "google vertex", "amazon bedroc
 """Upstreams that also host Claude and pass on Anthropic's errors unchanged."""
 
 _RESELLERS = frozenset({"openrouter", "bedrock"})
-"""Vendors that pass on the errors of those whose models they offer."""
+"""Vendors that offer models of others, and pass on the errors of these."""
 
 # The names that aggregators use for the providers behind them.
 _UPSTREAM: Mapping[str, str] = MappingProxyType(

@@ -1,4 +1,4 @@
-"""An httpx transport whose cost for each request does not grow with the number of connections.
+"""An httpx transport: a request costs the same, however many connections there are.
 
 At the start and at the end of each request, httpcore's pool compares each of its connections with
 all others. So each pool here holds one connection.

@@ -18,7 +18,7 @@ class IdForm:
         prefix: The start of an id that we make.
         length: The length of an id that we make.
         keeps_own: An id that the route itself issued stays as it came, whatever its form. Not for
-            routes whose ids always have the form.
+            routes with ids that always have the form.
     """
 
     pattern: re.Pattern[str]
@@ -54,7 +54,7 @@ class ToolIds:
         self._seen: dict[str, int] = {}
 
     def next_id(self, id_: str, *, is_own: bool = False) -> str:
-        """Return the id of the next call, whose id in the conversation is *id_*.
+        """Return the id of the next call, which has the id *id_* in the conversation.
 
         Args:
             is_own: The route that gets the ids issued this one.

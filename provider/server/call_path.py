@@ -44,7 +44,7 @@ def query_of(target: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CallPath:
-    """What the path of a request says: whose model is called, and in which wire.
+    """What the path of a request says: the provider and the model that are called, and the wire.
 
     Args:
         model: None: the body names it.

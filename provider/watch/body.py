@@ -62,7 +62,7 @@ class _Body:
         return self._raised is not None
 
     def _ended(self) -> ProviderError | None:
-        """Return the error of an answer whose body came to its end; None: it is whole."""
+        """Return the error of an answer after the end of its body; None: it is whole."""
         try:
             self._answer.end()
         except ProviderError as error:

@@ -78,7 +78,7 @@ def _fix(route: Route, vendor: str, owner: str) -> str:
 
 
 def _vendor_at_home(provider: Provider) -> str | None:
-    """Return the vendor at whose usual address *provider* is; None: it is elsewhere."""
+    """Return the vendor of *provider* if it is at the vendor's usual address; None: it is not."""
     host = urlsplit(provider.base_url).hostname
     known = (each for each in catalog().values() if urlsplit(each.base_url).hostname == host)
     return next(map(vendor_of, known), None)

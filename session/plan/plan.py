@@ -42,8 +42,9 @@ class RouteOptions:
         swaps: How many swaps are allowed.
         is_chain: The routes are a chain: each must be fit, the first one as well, and none is
             used twice.
-        usual_start: The requested route with its first key, if nothing but their health may keep a
-            step from it whose conversation was nowhere else; `ActivePlan` sets it. None: more does.
+        usual_start: The requested route with its first key, if a step starts there unless their
+            health or the history of its conversation forbids it; `ActivePlan` sets it. None: other
+            reasons may forbid it too.
     """
 
     requested: Route

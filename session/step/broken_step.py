@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...provider.failure import Failure, FailureKind
-from .checked_failure import WrongFailure, classified
+from .checked_failure import WrongFailure, failure_behind
 from .decision import decide
 from .recovery import Recovery
 from .step_state import StepState, Stop
@@ -38,7 +38,7 @@ def _usable_failure(exc: Exception, error: BaseException, attempt: BaseAttempt) 
     """Return the failure behind *exc* as sidestep classifies it, without the agent's `classify`."""
     try:
         failure = (
-            error.usable if isinstance(error, WrongFailure) else classified(exc, attempt.route)
+            error.usable if isinstance(error, WrongFailure) else failure_behind(exc, attempt.route)
         )
     except WrongFailure as wrong:
         failure = wrong.usable

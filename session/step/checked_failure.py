@@ -38,7 +38,7 @@ _INSTEAD = {"kind": FailureKind.UNKNOWN, "message": ""}
 """What is used instead of a field of a wrong type; None for all others."""
 
 
-def classified(exc: Exception, route: Route, provider: Provider | None = None) -> Failure:
+def failure_behind(exc: Exception, route: Route, provider: Provider | None = None) -> Failure:
     """Return the failure behind *exc* as sidestep itself sees it.
 
     Raises:

@@ -108,14 +108,14 @@ def bounded_map(timer: Callable[[], float], max_routes: int) -> TLRUCache[Health
     """Return an empty map; it forgets each state at its `forgotten_at`."""
     return TLRUCache(
         maxsize=max_routes,
-        ttu=lambda _entry, cooling, _now: cooling.forgotten_at,
+        ttu=lambda _unit, cooling, _now: cooling.forgotten_at,
         timer=timer,
     )
 
 
-def grown(cooldown: float, growth: float, cooldowns: int) -> float:
-    """Return the seconds of the *cooldowns*-th consecutive cooldown."""
+def nth_cooldown(cooldown: float, growth: float, n: int) -> float:
+    """Return the seconds of the *n*-th consecutive cooldown, counted from 1."""
     try:
-        return cooldown * growth ** (cooldowns - 1)
+        return cooldown * growth ** (n - 1)
     except OverflowError:
         return math.inf

@@ -292,9 +292,6 @@ def _why_no_retry(failure: Failure, rule: _Rule, state: StepState, limits: Limit
         return f"the provider asks for {hint:g} s, over {limits.max_wait:g} s"
     if state.retries == 0:
         return "no retry is allowed"
-    is_one = state.retries == 1
-    return (
-        "the retry on this route is spent"
-        if is_one
-        else (f"{state.retries} retries on this route are spent")
-    )
+    if state.retries == 1:
+        return "the retry on this route is spent"
+    return f"{state.retries} retries on this route are spent"

@@ -12,7 +12,7 @@ from ...provider.route import Route
 from ..plan.keyed_route import HealthUnit, KeyedRoute, keyed
 from ..plan.sibling_map import reachable
 from ..skip_reason import Unfit
-from .cooldown import Cooling, Outage, Probe, grown
+from .cooldown import Cooling, Outage, Probe, nth_cooldown
 from .cooling_map import CoolingMap
 from .swap_target import NOTHING, SwapTarget, find_target
 
@@ -80,7 +80,8 @@ class DegradedRoutes(CoolingMap):
             if at_least > max_cooldown:
                 cooling.resets_at = max(cooling.resets_at, now + at_least)
             asked = max(at_least, cooling.resets_at - now)
-            seconds = min(max(grown(cooldown, growth, cooling.cooldowns), asked), max_cooldown)
+            own = nth_cooldown(cooldown, growth, cooling.cooldowns)
+            seconds = min(max(own, asked), max_cooldown)
             cooling.healthy_at = max(cooling.healthy_at, now + seconds)
             cooling.change = self.changes = self.changes + 1
             cooling.kind, cooling.is_of_key = kind, is_of_key

@@ -28,12 +28,12 @@ from ..plan.unknown_variable import log_unknown_variables
 from ..plan.watcher import PlanWatcher, plan_of
 from .base_step import BaseStep
 from .careless_use import CARELESS_USE
-from .checked_failure import check_failure, classified
+from .checked_failure import check_failure, failure_behind
 from .degraded import DegradedRoutes
 from .hooks import NO_HOOKS, NO_SYNC_HOOKS, Hooks, refuse_asynchronous
 from .move_policy import MoveHistory
 from .observable import Observable
-from .route_walk import choose_start
+from .route_walk import start_route
 from .step import Step
 from .sync_step import SyncStep
 from .tally import FULL, AttemptTally
@@ -196,7 +196,7 @@ class Sidestep(Observable):
             ValueError: *route* is neither.
         """
         options = self.active.options_for(route)
-        return choose_start(options, self.degraded, options.unfit.get)[0] or options.requested
+        return start_route(options, self.degraded, options.unfit.get)[0] or options.requested
 
     def step(
         self,
@@ -327,7 +327,7 @@ class Sidestep(Observable):
             failure = replace(named)
         else:
             known = self._active.providers if providers is None else providers
-            failure = classified(exc, route, known.get(route.provider))
+            failure = failure_behind(exc, route, known.get(route.provider))
         if isinstance(named, FailureKind):
             failure.kind = named
         failure.route = route

@@ -140,7 +140,7 @@ class Recovery:
         target, repair = NO_TARGET, None
         if keys.get("next_key") is None:
             if may_move:
-                target = step.walk.swap_target(_lost(key, failure))
+                target = step.walk.swap_target(_about_to_degrade(key, failure))
             if not is_last and attempt.tool is None:
                 repair = step.hooks.ask_repair(failure, route)
         state = StepState(
@@ -302,7 +302,7 @@ class Recovery:
         return pin.tool if pin is not None and stop.why == pin.why else None
 
 
-def _lost(key: KeyedRoute, failure: Failure) -> Mapping[HealthUnit, str]:
+def _about_to_degrade(key: KeyedRoute, failure: Failure) -> Mapping[HealthUnit, str]:
     """Return the key that *failure* is about to degrade, with the reason; empty: no key."""
     if failure.effective_scope is not Scope.KEY or not may_change_key(failure):
         return NOTHING

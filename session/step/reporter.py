@@ -88,7 +88,7 @@ class StepReporter:
             self._emit(ProbeStarted(self._number, attempt.number, key.route))
 
     def first_output(self, attempt: BaseAttempt) -> None:
-        """Tell the observers that the attempt has shown its first output."""
+        """Report to the observers that the attempt has shown its first output."""
         for listener in self._listeners:
             if isinstance(listener, Observers):
                 listener(FirstOutput(self._number, attempt.number, attempt.route))

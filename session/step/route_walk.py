@@ -113,7 +113,7 @@ class RouteWalk:
         self._is_kept = kept is not None and self._start_kept(kept)
         if self._is_kept:
             return True
-        route, self._passed_over = choose_start(
+        route, self._passed_over = start_route(
             self._options, self._degraded, self._unfit, self._own
         )
         if route is not None:
@@ -315,7 +315,7 @@ class RouteWalk:
             self._reporter.skipped(route, why)
 
 
-def choose_start(
+def start_route(
     options: RouteOptions, degraded: DegradedRoutes, unfit: Unfit, own: KeyedRoute | None = None
 ) -> tuple[Route | None, PassedOver]:
     """Return where a step with *options* starts, and the routes before it that it passes over.

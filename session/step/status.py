@@ -11,7 +11,7 @@ from ..plan.active_plan import ActivePlan
 from ..plan.keyed_route import CLIENTS_KEY, ClientKey, KeyedRoute, TallyUnit
 from .cooldown import State
 from .degraded import DegradedRoutes
-from .tally import AttemptTally, LastFailure, Tally, redacted
+from .tally import AttemptTally, LastFailure, Tally, redact_failure
 
 _MOST_KEYS = 64
 """How many clients' keys are looked at for one route."""
@@ -113,7 +113,7 @@ def _status(
         seconds_left=seconds_left,
         attempts=tally.attempts,
         successes=tally.successes,
-        last_failure=None if last is None else redacted(last, environ),
+        last_failure=None if last is None else redact_failure(last, environ),
     )
 
 

@@ -170,29 +170,29 @@ def _failures(attempts: Sequence[BaseAttempt]) -> Iterator[str]:
 
     If there are many runs, as after hours of patience, all equal failures share one text.
     """
-    runs = list(equal_runs(attempts, key=lambda each: f"{_place(each)} {each.failure}"))
+    runs = list(equal_runs(attempts, key=lambda each: f"{_where(each)} {each.failure}"))
     if len(runs) > _MOST_RUNS:
         yield from _failures_by_kind(attempts)
         return
     for run in runs:
         first, last = run[0].number, run[-1].number
         numbers = f"{first}" if first == last else f"{first}-{last}"
-        yield f"{numbers}. {_place(run[0])} {run[0].failure}"
+        yield f"{numbers}. {_where(run[0])} {run[0].failure}"
 
 
 def _failures_by_kind(attempts: Sequence[BaseAttempt]) -> Iterator[str]:
     """Return a text for all failures that differ only in numbers, as "90 times, last 178. a/b"."""
     alike: dict[str, list[BaseAttempt]] = {}
     for attempt in attempts:
-        text = without_numbers(f"{_place(attempt)} {attempt.failure}")
+        text = without_numbers(f"{_where(attempt)} {attempt.failure}")
         alike.setdefault(text, []).append(attempt)
     for each in alike.values():
         last = each[-1]
         numbers = f"{len(each)} times, last {last.number}" if len(each) > 1 else f"{last.number}"
-        yield f"{numbers}. {_place(last)} {last.failure}"
+        yield f"{numbers}. {_where(last)} {last.failure}"
 
 
-def _place(attempt: BaseAttempt) -> str:
+def _where(attempt: BaseAttempt) -> str:
     """Return the route of *attempt*, with the variable of its key if the provider has several."""
     key = attempt.key
     return key.route if key.api_key_env is None else f"{key.route} with {key.api_key_env}"

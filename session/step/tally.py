@@ -48,7 +48,7 @@ class Tally:
     """The ended attempts of one route and key.
 
     Args:
-        last_failure: With the message as it came; `redacted` shows it.
+        last_failure: With the message as it came; `redact_failure` shows it.
     """
 
     attempts: int = 0
@@ -131,17 +131,17 @@ class AttemptTally:
         return tally
 
 
-def redacted(failure: LastFailure, environ: Mapping[str, str]) -> LastFailure:
+def redact_failure(failure: LastFailure, environ: Mapping[str, str]) -> LastFailure:
     """Return *failure* with its message shortened, and without the secrets of *environ*.
 
     Secrets are the values of variables that are named like secrets.
     """
-    return replace(failure, message=_shown(failure.message, environ))
+    return replace(failure, message=_shortened(failure.message, environ))
 
 
 def message_of(failure: Failure, environ: Mapping[str, str]) -> str:
-    """Return the message of *failure* as `redacted` shows it."""
-    return _shown(_words_of(failure), environ)
+    """Return the message of *failure* as `redact_failure` shows it."""
+    return _shortened(_words_of(failure), environ)
 
 
 def _words_of(failure: Failure) -> str:
@@ -151,7 +151,7 @@ def _words_of(failure: Failure) -> str:
     return failure.message[:_LONGEST_KEPT]
 
 
-def _shown(message: str, environ: Mapping[str, str]) -> str:
+def _shortened(message: str, environ: Mapping[str, str]) -> str:
     secrets = [environ.get(name, "") for name in environ if is_secret_name(name)]
     text = redact_keys(message, secrets)
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[: _LONGEST_MESSAGE - 1]}…"

@@ -11,7 +11,7 @@ import pytest
 from sidestep import FailureKind, FallbackConfig, ProviderError, Route, Scope, Sidestep
 from sidestep.provider.failure import Failure
 from sidestep.session.step.status import RouteStatus, Status
-from sidestep.session.step.tally import FULL, AttemptTally, redacted
+from sidestep.session.step.tally import FULL, AttemptTally, redact_failure
 
 from ...virtual import VirtualClock
 
@@ -119,7 +119,7 @@ def test_the_last_failure_is_shown_in_a_few_words_without_keys(said: str, shown:
 
     kept_failure = tally.snapshot()[A].last_failure
     assert kept_failure is not None
-    last = redacted(kept_failure, {"HOUSE_KEY": "the-house-secret"})
+    last = redact_failure(kept_failure, {"HOUSE_KEY": "the-house-secret"})
     assert (last.kind, last.status, last.message) == ("overloaded", 503, shown)
 
 
