@@ -15,7 +15,7 @@ from .provider import Provider
 from .settings import ProviderSettings, provider_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 VARIABLE = "SIDESTEP_PROVIDERS"
 
@@ -95,6 +95,19 @@ def providers_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Pr
     return provider_settings(value, where=VARIABLE)
 
 
+def unknown_provider(name: str, known: Collection[str]) -> str:
+    """Return the message that *name* is none of the *known* providers, and what to write."""
+    return (
+        f"{name!r} is no provider that sidestep knows{_near(name, known)}: take one of "
+        f"{', '.join(sorted(known))}, or add it to {VARIABLE}"
+    )
+
+
+def _near(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
 def _new_provider(name: str, settings: ProviderSettings) -> Provider:
     if not name or "/" in name or any(c.isspace() for c in name):
         raise ConfigError(
@@ -103,10 +116,9 @@ def _new_provider(name: str, settings: ProviderSettings) -> Provider:
         )
     if settings.wire is None or settings.base_url is None:
         missing = "wire" if settings.wire is None else "baseUrl"
-        close = difflib.get_close_matches(name, (each.name for each in _KNOWN), n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        near = _near(name, [each.name for each in _KNOWN])
         raise ConfigError(
-            f"providers[{name!r}] has no {missing}{hint}: a provider that sidestep does not know "
+            f"providers[{name!r}] has no {missing}{near}: a provider that sidestep does not know "
             f"needs `wire` (one of {', '.join(WIRES)}) and `baseUrl`, in the configuration's "
             f"`providers` or in {VARIABLE}"
         )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Self
 
-from ..catalog.catalog import catalog, providers_from_env
+from ..catalog.catalog import catalog, providers_from_env, unknown_provider
 from ..catalog.provider import Provider
 from ..conversation import Conversation
 from ..cure import Cure
@@ -92,10 +92,8 @@ class Client:
         """
         provider = self._providers.get(route.provider)
         if provider is None:
-            raise ConfigError(
-                f"route {route!r} has a provider that is not known: take one of "
-                f"{', '.join(sorted(self._providers))}, or add it to `providers`"
-            )
+            why = unknown_provider(route.provider, self._providers)
+            raise ConfigError(f"route {route!r}: {why}, or pass it in `providers`")
         return render(conversation, provider, route, cures)
 
     def send(

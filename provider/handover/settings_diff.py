@@ -21,7 +21,7 @@ _NOT_TAKEN = "it is not taken here"
 _CHOICES = {"any": "required", "ANY": "required", "AUTO": "auto", "NONE": "none"}
 
 
-def unsaid(
+def settings_diff(
     settings: Settings,
     tools: Sequence[ToolSpec],
     body: Mapping[str, Any],

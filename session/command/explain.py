@@ -14,6 +14,7 @@ from ...provider.classify.report import parse_body
 from ...provider.classify.time_text import seconds_until
 from ...provider.conversation import Reasoning, ToolCall
 from ...provider.conversation import Text as TextPart
+from ...provider.error import ConfigError
 from ...provider.failure import FailureKind, Scope, Stage
 from ...provider.recording.recorded_answer import Outcome, Recorded, read
 from ...provider.route import Route
@@ -81,7 +82,11 @@ def explain(
 ) -> int:
     log_to_stderr()
     name = provider or (route.provider if route else None)
-    recorded = Recorded.parse(read_input(file), provider=name, status=status)
+    content = read_input(file)
+    try:
+        recorded = Recorded.parse(content, provider=name, status=status)
+    except ConfigError as error:
+        raise ConfigError(f"{file!r}: {error}") from None
     found = explain_answer(recorded, os.environ, route=route)
     if is_json:
         click.echo(json.dumps(found, ensure_ascii=False))

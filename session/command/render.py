@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...provider.catalog.catalog import unknown_provider
 from ...provider.client.rendering import body_of
 from ...provider.conversation_json import read_conversation
 from ...provider.error import ConfigError
-from ...provider.handover.settings_diff import unsaid
+from ...provider.handover.settings_diff import settings_diff
 from ...provider.handover.target_facts import target_of
 from ..step.middleware import Sidestep
 from .exit_code import ExitCode
@@ -66,12 +67,9 @@ def render_conversation(
     providers = Sidestep.from_env(environ).providers
     provider = providers.get(route.provider)
     if provider is None:
-        raise ConfigError(
-            f"{route.provider!r} of {str(route)!r} is no provider that is known: take one of "
-            f"{', '.join(sorted(providers))}, or add it to SIDESTEP_PROVIDERS"
-        )
+        raise ConfigError(unknown_provider(route.provider, providers))
     body, rendering = body_of(conversation, provider, route)
-    unsaid_ = unsaid(
+    changed = settings_diff(
         conversation.settings,
         conversation.tools,
         body,
@@ -82,7 +80,7 @@ def render_conversation(
         "route": str(route),
         "url": provider.base_url + rendering.path,
         "body": body,
-        "notes": [_note(note) for note in _together(rendering.notes, unsaid_)],
+        "notes": [_note(note) for note in _together(rendering.notes, changed)],
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 import anyio
 import click
 
+from ...provider.catalog.catalog import unknown_provider
 from ...provider.client.client import Client
 from ...provider.error import ConfigError, ProviderError
 from ...provider.secret import redact_shapes
@@ -173,12 +173,7 @@ def _check_model(model: str, middleware: Sidestep) -> None:
     except ValueError as error:
         raise click.UsageError(f"--model: {error}") from None
     if route.provider not in providers:
-        close = difflib.get_close_matches(route.provider, providers, n=1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        raise click.UsageError(
-            f"{route.provider!r} is no provider that sidestep knows{hint}: take one of "
-            f"{', '.join(sorted(providers))}, or add it to SIDESTEP_PROVIDERS"
-        )
+        raise click.UsageError(unknown_provider(route.provider, providers))
 
 
 async def _take_turn(

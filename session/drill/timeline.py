@@ -134,7 +134,11 @@ def _plain(line: Text) -> Text:
 def _lines(
     width: int, drill: Drill, turns: Sequence[PlayedTurn], complaints: Sequence[str]
 ) -> Iterator[Text]:
-    yield from _head(width, drill, turns)
+    if any(_routes(turns)):
+        yield from _head(width, drill, turns)
+    else:
+        yield from _title(drill)
+        yield Text("no request was made", style="dim")
     for number, turn in enumerate(turns, 1):
         yield Text()
         yield from _in_words(number, turn)
@@ -147,12 +151,16 @@ def _lines(
 
 
 def _head(width: int, drill: Drill, turns: Sequence[PlayedTurn]) -> Iterator[Text]:
-    yield Text.assemble((drill.name, "bold"), "  ", drill.file.title)
-    yield Text()
+    yield from _title(drill)
     yield from _chart(width, turns)
     kinds = {type(event) for turn in turns for _, event in turn.events}
     further = (_TOOLS if ToolRunStarted in kinds else "") + (_KEYS if KeyChanged in kinds else "")
     yield Text(_LEGEND + further, style="dim")
+
+
+def _title(drill: Drill) -> Iterator[Text]:
+    yield Text.assemble((drill.name, "bold"), "  ", drill.file.title)
+    yield Text()
 
 
 def _chart(width: int, turns: Sequence[PlayedTurn]) -> Iterator[Text]:

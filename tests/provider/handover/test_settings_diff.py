@@ -13,7 +13,7 @@ from sidestep.provider.catalog.catalog import catalog
 from sidestep.provider.catalog.provider import Provider
 from sidestep.provider.client.rendering import body_of
 from sidestep.provider.conversation import Conversation, Message, Settings, Text, ToolSpec
-from sidestep.provider.handover.settings_diff import unsaid
+from sidestep.provider.handover.settings_diff import settings_diff
 from sidestep.provider.handover.target_facts import target_of
 
 from ..conversations import ROUTES, conversations
@@ -89,7 +89,7 @@ def told(route: str, settings: dict[str, Any], *tools: ToolSpec) -> list[str]:
 def told_of(conversation: Conversation, route: Route, provider: Provider) -> list[str]:
     body, rendering = body_of(conversation, provider, route)
     thinks = target_of(provider, route).thinking != "none"
-    notes = unsaid(
+    notes = settings_diff(
         conversation.settings, conversation.tools, body, renamed=rendering.renamed, thinks=thinks
     )
     return [str(note) for note in notes]

@@ -30,6 +30,7 @@ from ...other_words import NO_ROOM
 
 PRIMARY, SIBLING = "openrouter/anthropic/claude-sonnet-5", "anthropic/claude-sonnet-5"
 MAP = {"fallbackModelsByModel": {PRIMARY: SIBLING}, "maxUpstreamRetryAttempts": 0}
+TWO_FILES = str(Path(__file__).parents[3] / "fixtures" / "conversations" / "two_files.json")
 SIDESTEP = [sys.executable, "-m", "sidestep"]
 ON_A_FULL_DISK = ["sh", "-c", 'exec "$@" >/dev/full', "sh", *SIDESTEP]
 
@@ -167,6 +168,10 @@ def stub_process(*arguments: str) -> Iterator[str]:
         pytest.param(
             ["serve", "--", "nope"], {}, 2, "): write one that is installed", id="no such client"
         ),
+        pytest.param(
+            ["render", TWO_FILES, "--to", "opena/x"], {}, 2, "(did you mean 'openai'?)",
+            id="a provider that is spelled wrong",
+        ),
         pytest.param(["explain", "nope.json"], {}, 2, "nope.json", id="nothing to explain"),
         pytest.param(["explain", "."], {}, 2, "is a directory", id="a folder to explain"),
         pytest.param(["explain", ""], {}, 2, "''", id="no name to explain"),
@@ -221,6 +226,15 @@ def test_what_a_person_types_is_answered_without_a_traceback(
     assert "Traceback" not in ran.stderr
     if status:
         assert message not in ran.stdout
+
+
+def test_an_answer_that_cannot_be_read_is_named_by_its_file(tmp_path: Path) -> None:
+    (tmp_path / "broken.http").write_text("HTTP/1.1 abc\n\n")
+
+    ran = run_command("explain", "broken.http", cwd=tmp_path)
+
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("Error: 'broken.http': 'HTTP/1.1 abc' is no status line")
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,9 @@ TYPED = [
     pytest.param([str(FILES), "--to", CLAUDE], "is a directory", id="a directory"),
     pytest.param(["nowhere.json", "--to", CLAUDE], "'nowhere.json': it cannot", id="no such file"),
     pytest.param([TWO_FILES, "--to", "claude"], 'written "provider/model"', id="no provider"),
-    pytest.param([TWO_FILES, "--to", "nobody/x"], "'nobody' of 'nobody/x' is no", id="unknown"),
+    pytest.param(
+        [TWO_FILES, "--to", "nobody/x"], "'nobody' is no provider that sidestep knows", id="unknown"
+    ),
     pytest.param([TWO_FILES], "'--to'", id="no route"),
     pytest.param(["--to", CLAUDE], "'FILE'", id="no file"),
 ]

@@ -70,6 +70,17 @@ def test_only_the_provider_s_own_silence_is_drawn(
     assert line.removeprefix(ROUTE).strip() == row
 
 
+def test_turns_without_a_request_have_no_timeline() -> None:
+    turn = PlayedTurn(prompt="hi", pause=0.0, expect=None, started_at=0.0, ended_at=1.0)
+    output = io.StringIO()
+
+    draw(Console(file=output, width=100), Drill.find("primary-503"), [turn, turn], [])
+
+    assert output.getvalue().splitlines()[2:6] == [
+        "no request was made", "", "turn 1  hi  1.0 s", "  ✓ ?  ",
+    ]  # fmt: skip
+
+
 def start(path: Path, *, stdout: int, term: str = "xterm") -> subprocess.Popen[bytes]:
     """Play the drill at *path*, an outage with one wait of two seconds, at half the real pace."""
     return subprocess.Popen(

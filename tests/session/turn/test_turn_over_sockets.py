@@ -176,7 +176,10 @@ async def test_a_route_of_an_unknown_provider_is_never_taken_as_a_sibling() -> N
     ("route", "error", "says"),
     [
         pytest.param(
-            Route("nowhere/x"), ConfigError, "a provider that is not known", id="unknown provider"
+            Route("nowhere/x"),
+            ConfigError,
+            "no provider that sidestep knows",
+            id="unknown provider",
         ),
         pytest.param(Route("keyless/x"), ProviderError, "NO_SUCH_KEY is not set", id="no key"),
     ],
