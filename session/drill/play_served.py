@@ -70,8 +70,7 @@ async def play_served(
                 await clock.sleep(drilled.pause)
             turn = PlayedTurn(drilled.prompt, drilled.pause, drilled.expect, clock.time())
             turns.append(turn)
-            recorder.turn = turn
-            seen = len(stub.requests)
+            recorder.turn, recorder.seen = turn, (seen := len(stub.requests))
             await _run(turn, *_filled(command, setup, environ, drill, turn.prompt), show)
             turn.ended_at = clock.time()
             turn.requests = [each for each in stub.requests[seen:] if recorder.is_of_drill(each)]
@@ -147,11 +146,13 @@ class StepRecorder:
     Attributes:
         turn: Where the events are kept; None: no turn has begun.
         stub: Who has answered the steps; None: nobody yet.
+        seen: How many requests the stub had received before the turn.
     """
 
     def __init__(self, drill: Drill, clock: StepClock) -> None:
         self.turn: PlayedTurn | None = None
         self.stub: Stub | None = None
+        self.seen = 0
         self._drill = drill
         self._clock = clock
         self._running: set[int] = set()
@@ -166,8 +167,8 @@ class StepRecorder:
         if isinstance(event, StepEnded) and event.step in self._running:
             self._running.remove(event.step)
             self._clock.stop()
-            if event.error is None and event.step in self._steps:
-                self._clock.skip(tool_seconds(self._drill, self._last_request()))
+            if event.step in self._steps:
+                self._step_ended(event)
 
     def _started(self, event: StepStarted) -> None:
         if event.step not in self._running:  # a step begins again after a wait for a route
@@ -176,9 +177,13 @@ class StepRecorder:
         if self._names_route(event.requested):
             self._steps.add(event.step)
 
-    def _last_request(self) -> ReceivedRequest | None:
-        requests = () if self.stub is None else self.stub.requests
-        return next(filter(self.is_of_drill, reversed(requests)), None)
+    def _step_ended(self, event: StepEnded) -> None:
+        received = [] if self.stub is None else self.stub.requests[self.seen :]
+        requests = list(filter(self.is_of_drill, received))
+        if self.turn is not None and self.turn.first_step is None:
+            self.turn.first_step = len(self.turn.events), len(requests)
+        if event.error is None:
+            self._clock.skip(tool_seconds(self._drill, requests[-1] if requests else None))
 
     def is_of_drill(self, received: ReceivedRequest) -> bool:
         """True if the request asks for a route of the drill."""

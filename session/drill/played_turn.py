@@ -22,6 +22,8 @@ class PlayedTurn:
         requests: What the stub received.
         answered_at: When the answer to each of them was over, however it ended.
         output: What a client wrote to stdout; None: a session of ours took the turn.
+        first_step: How many events and requests there were when the first step of a client ended;
+            None: none has ended.
     """
 
     prompt: str
@@ -34,6 +36,7 @@ class PlayedTurn:
     answered_at: list[float] = field(default_factory=list)
     error: Exception | None = None
     output: str | None = None
+    first_step: tuple[int, int] | None = None
 
     @property
     def seconds(self) -> float:

@@ -70,6 +70,22 @@ def test_a_client_that_does_wrong_fails(name: str, behaviour: str, complaint: st
     assert any(complaint in each for each in complaints)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("auth-401", id="and is answered"),
+        pytest.param("both-down", id="and fails again"),
+    ],
+)
+def test_a_client_that_asks_again_after_a_failure_is_judged_by_its_first_step(name: str) -> None:
+    turns = played(name, "asks again after a failure")
+    asked = [each.route for each in turns[0].requests]
+
+    assert judge(Drill.find(name), turns) == []
+    assert turns[0].first_step is not None
+    assert len(asked) > turns[0].first_step[1]
+
+
 def test_what_a_client_asks_beside_does_not_count() -> None:
     drill = Drill.find("demo")
     turns = played("demo", "asks for a title")
