@@ -29,6 +29,7 @@ from sidestep.provider.current_attempt import current_attempt
 from sidestep.session.event import AttemptFailed, ProbeEnded, ProbeStarted
 
 from ...virtual import VirtualClock, pass_time, passing_backend
+from ..another_task import close_in_another_task
 
 A, B = Route("openrouter/x"), Route("anthropic/x")
 
@@ -97,8 +98,7 @@ async def closed(agent: Agent) -> AsyncGenerator[int, None] | None:
 async def closed_elsewhere(agent: Agent) -> AsyncGenerator[int, None] | None:
     numbers = agent.stream()
     await anext(numbers)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(numbers.aclose)
+    await close_in_another_task(numbers)
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 
 import anyio
 import anyio.lowlevel
@@ -26,6 +26,7 @@ from sidestep.provider.conversation import Conversation
 from sidestep.session.observation import RequestSent
 
 from ...virtual import VirtualClock
+from ..another_task import close_in_another_task
 from .seen import Seen, attributes_of, events_of
 
 A, B = Route("gemini/m"), Route("anthropic/m")
@@ -308,7 +309,7 @@ def _parent_id(span: object) -> int:
     return parent.span_id
 
 
-async def stream(middleware: Sidestep) -> AsyncIterator[str]:
+async def stream(middleware: Sidestep) -> AsyncGenerator[str, None]:
     """Yield in an attempt, as many an agent does."""
     async for attempt in middleware.step(A):
         async with attempt:
@@ -332,7 +333,7 @@ async def test_a_generator_that_is_left_leaves_no_span_behind(
 ) -> None:
     chunks = stream(middleware)
     assert await anext(chunks) == "a"
-    await chunks.aclose()  # type: ignore[attr-defined]
+    await chunks.aclose()
     with seen.tracer.start_as_current_span("after"):
         pass
 
@@ -347,8 +348,7 @@ async def test_a_generator_that_another_task_closes_leaves_no_parent_that_has_en
     with seen.tracer.start_as_current_span("the agent"):
         chunks = stream(middleware)
         assert await anext(chunks) == "a"
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(chunks.aclose)  # type: ignore[attr-defined]
+        await close_in_another_task(chunks)
         assert trace.get_current_span().get_span_context() == _only_parent(seen)
         with seen.tracer.start_as_current_span("after"):
             await take(middleware)
@@ -373,8 +373,7 @@ async def test_contexts_do_not_pile_up_behind_generators_that_are_left(
     for _ in range(5):
         chunks = stream(middleware)
         await anext(chunks)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(chunks.aclose)  # type: ignore[attr-defined]
+        await close_in_another_task(chunks)
 
     present, depth = context.get_current(), 0
     while (scope := trace.get_current_span(present)) is not trace.INVALID_SPAN:

@@ -15,6 +15,7 @@ from sidestep import Route, StepEnded, TextDelta, TurnEnded
 from sidestep.provider.conversation import Conversation, Message, Settings, Text
 
 from ...virtual import pass_time, passing_backend
+from ..another_task import close_in_another_task
 from .outage import Outage
 from .test_no_connection_leaks import connections
 
@@ -86,8 +87,7 @@ async def closed(stream: Stream) -> Stream | None:
 
 async def closed_elsewhere(stream: Stream) -> Stream | None:
     await anext(stream)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(stream.aclose)
+    await close_in_another_task(stream)
     return None
 
 
