@@ -246,7 +246,8 @@ def test_no_file_stays_open(root: Path) -> None:
             if not isinstance(opened, list):
                 opened.close()
 
-    assert (len(os.listdir("/proc/self/fd")) if before else 0) == before
+    # Fewer, if what other tests left behind is collected meanwhile.
+    assert (len(os.listdir("/proc/self/fd")) if before else 0) <= before
 
 
 @pytest.mark.parametrize(
