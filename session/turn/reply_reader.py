@@ -11,6 +11,7 @@ import anyio
 from ...provider.conversation import Message, Reasoning, ToolCall
 from ...provider.delta import ToolCallEnded
 from ..error import StoreError
+from .tool_run import raise_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +45,7 @@ class ReplyReader:
         self._transcript = transcript
         self._eager = eager
         self._one_at_a_time = anyio.Lock()  # for tools that may not run beside others
-        self._failures: list[Exception] = []
+        self._failures: list[BaseException] = []
         self._stored: Message | None = None  # with the calls that were started
         self._started: list[tuple[ToolCall, int]] = []  # calls as they came, and their index
 
@@ -126,16 +127,18 @@ class ReplyReader:
         self, reply: Reply, attempt: Attempt, emit: Callable[[Event], None]
     ) -> None:
         """Read on while tools run; a failure of the answer does not cancel them."""
-        failure: Exception | None = None
+        failures: list[BaseException] = []
         async with anyio.create_task_group() as tasks:
             try:
                 await self._read(reply, attempt, emit, tasks)
-            except Exception as error:  # noqa: BLE001 - raised below, when the tools have ended
-                failure = error
+            except anyio.get_cancelled_exc_class():
+                raise
+            except BaseException as error:  # noqa: BLE001 - raised below, when the tools have ended
+                failures.append(error)
+                if not isinstance(error, Exception):
+                    tasks.cancel_scope.cancel()
             await reply.end()  # the tools may ask a model as well, and wait for our place
-        for problem in (*self._failures, failure):
-            if problem is not None:
-                raise problem
+        raise_first([*self._failures, *failures])
 
     async def _start(
         self, delta: ToolCallEnded, reply: Reply, attempt: Attempt, tasks: TaskGroup
@@ -160,7 +163,7 @@ class ReplyReader:
             index = await self._store_call([*parts, part], attempt.route)
             self._started.append((part, index))
             attempt.tool_started(delta.name)
-            tasks.start_soon(self._run, index)
+            tasks.start_soon(self._run, index, tasks)
 
     async def _store_call(self, parts: Sequence[Part], route: Route) -> int:
         """Store *parts*, which end with a call, after the parts so far; return the call's index."""
@@ -171,7 +174,7 @@ class ReplyReader:
         self._stored = await self._keep(longer)
         return len(self._stored.parts) - 1
 
-    async def _run(self, index: int) -> None:
+    async def _run(self, index: int, tasks: TaskGroup) -> None:
         """Run the call with that *index*; a result that cannot be stored now is stored later."""
         assert self._eager is not None  # noqa: S101 - the caller has checked
         assert self._stored is not None  # noqa: S101 - the call is in it
@@ -184,8 +187,12 @@ class ReplyReader:
                 await self._eager.run(message, index)
         except StoreError:
             return
-        except Exception as error:  # noqa: BLE001 - raised when the answer ends
+        except anyio.get_cancelled_exc_class():
+            raise
+        except BaseException as error:  # noqa: BLE001 - raised when the tools have ended
             self._failures.append(error)
+            if not isinstance(error, Exception):
+                tasks.cancel_scope.cancel()
 
     def _with_result(self, part: Part, stored: Message) -> Part:
         """Return *part*, or its present state if it is a call that was started.

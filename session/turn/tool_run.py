@@ -15,7 +15,7 @@ from ..error import StoreError
 from ..event import ToolRunEnded, ToolRunStarted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ...provider.conversation import Message, Part, ToolState
     from ..event import Event
@@ -58,19 +58,22 @@ class ToolRun:
             await self._run_together(message, places)
 
     async def _run_together(self, message: Message, places: list[int]) -> None:
-        failures: list[Exception] = []
+        failures: list[BaseException] = []
 
         async def run(index: int) -> None:
             try:
                 await self.run(message, index)
-            except Exception as error:  # noqa: BLE001 - raised below, outside the exception group
+            except anyio.get_cancelled_exc_class():
+                raise
+            except BaseException as error:  # noqa: BLE001 - raised below, outside the group
                 failures.append(error)
+                if not isinstance(error, Exception):
+                    tasks.cancel_scope.cancel()
 
         async with anyio.create_task_group() as tasks:
             for index in places:
                 tasks.start_soon(run, index)
-        if failures:
-            raise failures[0]
+        raise_first(failures)
 
     async def run(self, message: Message, index: int) -> None:
         """Run the call that is part number *index* of *message*; store it before and after.
@@ -90,8 +93,8 @@ class ToolRun:
         await anyio.lowlevel.checkpoint_if_cancelled()  # a tool may act before its first await
         started = replace(call, state="running")
         await self._transcript.set_call(message, index, started)
-        self._emit(ToolRunStarted(call.id, call.name))
         try:
+            self._emit(ToolRunStarted(call.id, call.name))
             await anyio.lowlevel.checkpoint_if_cancelled()
             result = await tool.run(call.input)
         except BaseException:
@@ -120,6 +123,13 @@ class ToolRun:
         """True if the tool of *call* may run beside others."""
         tool = self._tools.get(call.name) if isinstance(call, ToolCall) else None
         return tool is not None and tool.is_parallel
+
+
+def raise_first(failures: Sequence[BaseException]) -> None:
+    """Raise the first of *failures* that ends the program, else the first one, if there is one."""
+    ending = (each for each in failures if not isinstance(each, Exception))
+    if failures:
+        raise next(ending, failures[0])
 
 
 def _pending(message: Message) -> Iterator[tuple[int, ToolCall]]:
