@@ -86,7 +86,9 @@ class Hooks:
             return None
         with self._waiter.scope(_COUNT_TIMEOUT):
             try:
-                count = await self._waiter.value("count", self._count(route), _COUNTED)
+                count = await self._waiter.value(
+                    "count", call("count", self._count, route), _COUNTED
+                )
             except Exception:  # noqa: BLE001 - it is logged
                 log_callback_error(f"`count` raised for {route}")
                 return None
@@ -138,7 +140,7 @@ def _checked_check_move(
     wanted = "None if the conversation can move, or a text that says why not"
 
     async def ask() -> str | None:
-        why = await waiter.value("check_move", check_move(), wanted)
+        why = await waiter.value("check_move", call("check_move", check_move), wanted)
         if why is None or isinstance(why, str):
             return why
         raise wrong_value("check_move", why, wanted)

@@ -88,6 +88,7 @@ async def cancelled_later(*_: object) -> Any:
         pytest.param("classify", {"classify": cancelled}, {}, id="classify"),
         pytest.param("repair", {}, {"repair": cancelled}, id="repair"),
         pytest.param("count", {}, {"count": cancelled_later}, id="count"),
+        pytest.param("count", {}, {"count": cancelled}, id="count, synchronously"),
     ],
 )
 async def test_a_hook_that_asks_what_was_cancelled_does_not_cancel_the_step(

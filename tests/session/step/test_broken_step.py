@@ -184,6 +184,10 @@ def wrong(kind: Any = FailureKind.OVERLOADED, message: Any = "", **fields: Any) 
         ),
         pytest.param({"check_move": Later(Bug())}, {}, "Bug", id="check_move raises"),
         pytest.param(
+            {"check_move": Takes(asyncio.CancelledError())}, {},
+            "RuntimeError: `check_move` raised CancelledError", id="check_move asks it",
+        ),
+        pytest.param(
             {"check_move": Later(False)}, {}, "`check_move` returned False: return None if",
             id="check_move gives False",
         ),
