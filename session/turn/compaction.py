@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...provider.conversation import Message, Output, Part, Reasoning, Text, ToolCall
+from ...provider.error import ProviderError
+from ...provider.failure import FailureKind
 from ...provider.json_value import write_json
-from ..error import ContextOverflow
+from ..error import BudgetExceeded, ContextOverflow, StepFailed
 from ..plan.needs import CHARACTERS_PER_TOKEN, Needs
+from .refused import failures_of
 
 if TYPE_CHECKING:
     from .session import Session
@@ -30,6 +33,9 @@ _WHOLE = 400_000  # in total; half of it at each further try, if that is too lon
 _LEAST = 250  # in total; if that is too long as well, there is no summary
 _SUMMARY = 1_000
 """Tokens that a summary may take, as estimated; at most a quarter of the room."""
+
+_UNWILLING = frozenset({FailureKind.CONTENT_FILTER, FailureKind.REFUSAL})
+"""Why no model summarises a text, now or later; its beginning and its end have to do."""
 
 
 class Summary:
@@ -87,6 +93,10 @@ class Summary:
                 if size < _LEAST:
                     raise
                 text = shorten(text, size)
+            except (ProviderError, StepFailed) as error:
+                if not _is_unwilling(error):
+                    raise
+                return shorten(text, _SUMMARY * CHARACTERS_PER_TOKEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +122,12 @@ class _Split:
             prompt = []
         first = Message("user", [Text(HEAD + summary)])
         return [*self.instructions, first, *prompt, *kept]
+
+
+def _is_unwilling(error: ProviderError | StepFailed) -> bool:
+    """True if *error* ends every summary of this text."""
+    last = failures_of(error)[-1:]
+    return any(each.kind in _UNWILLING for each in last) and not isinstance(error, BudgetExceeded)
 
 
 def _holds_steps(messages: Sequence[Message]) -> bool:

@@ -41,7 +41,7 @@ def calls_for_compaction(error: Exception) -> bool:
     """
     if isinstance(error, ContextOverflow):
         return True
-    failures = _failures(error)
+    failures = failures_of(error)
     return any(failure.kind is FailureKind.REQUEST_TOO_LARGE for failure in failures) or (
         bool(failures) and all(map(_is_of_history, failures))
     )
@@ -77,7 +77,7 @@ class Remedies:
             error, BudgetExceeded | FallbackUnsafe | StreamInterrupted
         ):
             return None
-        failure = next(reversed(_failures(error)), None)
+        failure = next(reversed(failures_of(error)), None)
         change = None if failure is None or step is None else self._cured(failure, step)
         if change is None and await self._compact(error):
             change = "shorten the conversation"
@@ -125,7 +125,7 @@ class Remedies:
     def _plain_text(self, error: Exception, failure: Failure, step: MeteredStep) -> str | None:
         """Let the next step send plain text, once."""
         route = failure.route
-        if self._is_plain or route is None or not all(map(_may_be_of_history, _failures(error))):
+        if self._is_plain or route is None or not all(map(_may_be_of_history, failures_of(error))):
             return None
         self._is_plain = True
         self._before = route, self._state.cures.get(route, ())
@@ -201,7 +201,8 @@ def _room_after(error: Exception, sent: int) -> int | None:
     return half if error.window is None or error.window >= sent else error.window
 
 
-def _failures(error: Exception) -> list[Failure]:
+def failures_of(error: Exception) -> list[Failure]:
+    """Return the failures of the attempts behind *error*, in order."""
     if isinstance(error, StepFailed):
         return [each.failure for each in error.attempts if each.failure is not None]
     return [error.failure] if isinstance(error, ProviderError) else []

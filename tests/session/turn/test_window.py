@@ -64,7 +64,7 @@ class Providers:
         is_down: The first provider answers nothing.
         first: The window of the first provider.
         calls: How many steps of each turn call a tool.
-        summary: What a model writes that is asked for a summary.
+        summary: What a model writes that is asked for a summary; None: a filter ends it.
     """
 
     density: float = 1.0
@@ -72,7 +72,7 @@ class Providers:
     is_down: bool = False
     first: int = WINDOW
     calls: int = 0
-    summary: str = "It is about words."
+    summary: str | None = "It is about words."
     steps: int = 0
     events: list[Event] = field(default_factory=list)
 
@@ -107,7 +107,11 @@ def _refusal(tokens: int, *, is_chat: bool) -> httpx.Response:
     return httpx.Response(400, json={"type": "error", "error": error})
 
 
-def _answer(text: str, calls: Any = (), *, is_chat: bool) -> httpx.Response:
+def _answer(text: str | None, calls: Any = (), *, is_chat: bool) -> httpx.Response:
+    if text is None:
+        ended = _answer("I", is_chat=is_chat)
+        words = ('"stop"', '"content_filter"') if is_chat else ('"end_turn"', '"refusal"')
+        return httpx.Response(200, headers=ended.headers, text=ended.text.replace(*words))
     if not is_chat:
         return answer(text, calls)
     delta: dict[str, Any] = {"content": text}
@@ -203,6 +207,21 @@ async def test_turns_are_answered_however_long_a_summary_is(
     sent = str(session.conversation.messages)
     assert "[start]" in sent
     assert "[end]" in sent
+
+
+@DECLARED
+@pytest.mark.parametrize("way", WAYS)
+async def test_turns_are_answered_although_no_model_writes_a_summary(
+    way: str, declared: int | None, *, counts: bool
+) -> None:
+    providers = Providers(counts=counts, summary=None)
+    session = session_before(providers, way, declared=declared)
+
+    for number in range(TURNS):
+        assert (await session.turn(f"turn {number} {PROMPT}")).text == "Done."
+
+    assert "turn 0" in str(session.conversation.messages)
+    assert compactions(providers) >= 1
 
 
 @pytest.mark.parametrize("prompts", [1, 2], ids="{} in a row".format)
