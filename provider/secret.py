@@ -69,6 +69,12 @@ class Secret:
             text = _without_beginning(text, key)
         return redact_shapes(text)
 
+    def redact_body(self, body: bytes) -> bytes:
+        """Return *body* redacted as text; the same bytes if there is no key."""
+        if self.key is None:
+            return body
+        return self.redact(body.decode("utf-8", "replace")).encode()
+
     def printable_error(self, error: BaseException | None) -> BaseException | None:
         """Return *error* if it and its causes can be printed; None: one of them has a key."""
         link, keys = error, self._keys()

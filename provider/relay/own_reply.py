@@ -44,14 +44,14 @@ class OwnReply:
     Attributes:
         status: The status of the response; 0: there is none yet.
         headers: Those of its headers that go to the client.
-        refused: The body of a response that is an error, without our key; None: it is too long, or
-            the response is no error.
+        error_body: The body of a response that is an error, without our key; None: it is too long,
+            or the response is no error.
     """
 
     def __init__(self, http: SharedHttp, request: OwnRequest) -> None:
         self.status = 0
         self.headers: Lines = ()
-        self.refused: bytes | None = None
+        self.error_body: bytes | None = None
         self._http = http
         self._request = request
         self._errors = AttemptErrors(None, request.secret)
@@ -180,10 +180,9 @@ class OwnReply:
 
     async def _refuse(self, response: httpx.Response, body: Body) -> None:
         """Raise the failure that *response* reports."""
-        text, secret = await read_body(body.blocks), self._request.secret
+        text = await read_body(body.blocks)
         if len(text) < BODY_LIMIT:
-            hidden = text.decode("utf-8", "replace") if secret.key else ""
-            self.refused = secret.redact(hidden).encode() if secret.key else text
+            self.error_body = self._request.secret.redact_body(text)
         failure = failure_of_response(
             response.status_code, response.headers, text, provider=self._request.provider
         )

@@ -178,11 +178,15 @@ class HttpConnection:
             ("transfer-encoding", "chunked") if length is None else ("content-length", str(length))
         )
         lines = [*headers, framing, *([("connection", "close")] if self.is_unread else [])]
-        return self.http.send(h11.Response(status_code=status, headers=lines)) or b""
+        return self.encode(h11.Response(status_code=status, headers=lines))
+
+    def encode(self, event: h11.Event) -> bytes:
+        """Return one part of a response as it is sent."""
+        return self.http.send(event) or b""
 
     async def send_event(self, event: h11.Event) -> None:
         """Send one part of a response."""
-        await self.sock.send(self.http.send(event) or b"")
+        await self.sock.send(self.encode(event))
 
     async def _reject(self, why: str) -> None:
         """Answer invalid HTTP, if an answer is still possible."""

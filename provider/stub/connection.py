@@ -63,13 +63,13 @@ class Connection(HttpConnection):
         await anyio.sleep(script.delay)
         if script.end is End.STALL and script.length is not None:
             await anyio.sleep_forever()
-        begun = self._begin(script)
+        begun = self.begin(script.status, script.headers, length=script.length)
         if script.length is None:
             await self.sock.send(begun)
             begun = b""
         pieces = () if is_head else script.pieces
         for number, piece in enumerate(pieces, start=1):
-            begun += self.http.send(h11.Data(data=piece)) or b""
+            begun += self.encode(h11.Data(data=piece))
             if script.end is End.DONE and number == len(pieces):
                 break
             await self.sock.send(begun)
@@ -77,14 +77,11 @@ class Connection(HttpConnection):
             await anyio.sleep(script.pace)
         await self._finish(script, begun)
 
-    def _begin(self, script: Script) -> bytes:
-        return self.begin(script.status, script.headers, length=script.length)
-
     async def _finish(self, script: Script, begun: bytes) -> None:
         """End the response; *begun* is still unsent and goes out in one flush with the end."""
         match script.end:
             case End.DONE:
-                await self.sock.send(begun + (self.http.send(h11.EndOfMessage()) or b""))
+                await self.sock.send(begun + self.encode(h11.EndOfMessage()))
             case End.ABORT:
                 await self.sock.send(begun)
             case End.RESET:

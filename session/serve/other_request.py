@@ -139,8 +139,7 @@ async def _counted(
     if status == 404 or status == 429 or status >= 500:
         return None
     headers = answered_headers(response.headers.multi_items(), own.secret)
-    text = own.secret.redact(content.decode("utf-8", "replace")).encode()
-    return status, headers, text if own.secret.key else bytes(content)
+    return status, headers, own.secret.redact_body(bytes(content))
 
 
 def _count(request: ModelRequest, tokens: int) -> dict[str, object]:
@@ -179,10 +178,8 @@ async def _copy(
     headers = answered_headers(response.headers.multi_items(), own.secret)
     has_body = not is_head and response.status_code not in {204, 304}
     if has_body and response.status_code >= 400 and own.secret.key:
-        text = (await read_body(body.blocks)).decode("utf-8", "replace")
-        await Outlet.plain(connection).whole(
-            response.status_code, headers, own.secret.redact(text).encode()
-        )
+        text = own.secret.redact_body(await read_body(body.blocks))
+        await Outlet.plain(connection).whole(response.status_code, headers, text)
         return
     length = None if has_body else _length(response) if is_head else 0
     head = connection.begin(response.status_code, headers, length=length)

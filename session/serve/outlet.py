@@ -118,7 +118,7 @@ class Outlet:
 
     async def end(self) -> None:
         """End a stream that has begun."""
-        await self._write(self._connection.http.send(h11.EndOfMessage()) or b"")
+        await self._write(self._connection.encode(h11.EndOfMessage()))
 
     async def whole(self, status: int, headers: Lines, body: bytes) -> None:
         """Send a whole response, or only its body if the status line has gone out."""
@@ -130,8 +130,8 @@ class Outlet:
             return
         self.has_begun = True
         head = connection.begin(status, headers, length=len(body))
-        data = b"" if connection.is_head else connection.http.send(h11.Data(data=body)) or b""
-        end = connection.http.send(h11.EndOfMessage()) or b""
+        data = b"" if connection.is_head else connection.encode(h11.Data(data=body))
+        end = connection.encode(h11.EndOfMessage())
         await self._write(head + data + end)
 
     def _piece(self, headers: Lines, data: bytes) -> bytes:
@@ -140,7 +140,7 @@ class Outlet:
         if not self.has_begun:
             self.has_begun = True
             head = self._connection.begin(200, headers, length=None)
-        return head + (self._connection.http.send(h11.Data(data=data)) or b"")
+        return head + self._connection.encode(h11.Data(data=data))
 
     async def _write(self, data: bytes) -> None:
         """Send *data*, after all that has not been sent yet."""

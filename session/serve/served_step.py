@@ -99,7 +99,7 @@ class ServedStep:
         self._writer: Writer | None = None
         self._held: Held | None = None
         self._running: list[Route] = []
-        self._refused: OwnReply | None = None
+        self._failed_reply: OwnReply | None = None
 
     async def run(self) -> None:
         """Take the step, and send its answer or its failure, unless the client leaves."""
@@ -236,7 +236,7 @@ class ServedStep:
         if own.secret.key is not None and variable in own.provider.key_variables:
             secret = self._client.secret(own.provider, api_key_env=variable)
             own = replace(own, secret=secret)
-        self._refused = reply = OwnReply(self._client.shared_http, own)
+        self._failed_reply = reply = OwnReply(self._client.shared_http, own)
         with blaming_client(attempt), metered(step, attempt, reply, own.provider.wire):
             async with reply:
                 headers = self._named(reply.headers, attempt.route)
@@ -244,7 +244,7 @@ class ServedStep:
                     attempt, headers, lambda: reply.has_output and not reply.has_failed
                 )
                 await delivery.fill(_copy(reply, delivery))
-        self._refused = None
+        self._failed_reply = None
         if self._is_live:
             await delivery.send()
         else:
@@ -325,19 +325,14 @@ class ServedStep:
 
     async def _refuse(self, error: Exception, step: Step | None) -> None:
         """Send the failure of the step: as a response, or as the end of a stream that has begun."""
-        refused = self._refused
+        own = self._failed_reply
         request = self._request
         is_keyless = self._why_keyless(request.requested) is not None
         failure = failure_to_send(error, step, request, self._middleware, is_keyless=is_keyless)
         is_alone = step is not None and len(step.attempts) == 1
-        if (
-            refused is not None
-            and refused.refused is not None
-            and is_alone
-            and failure.kind in _CLIENTS_OWN
-            and not self._outlet.has_begun
-        ):
-            await self._outlet.whole(refused.status, refused.headers, refused.refused)
+        is_clients = is_alone and failure.kind in _CLIENTS_OWN and not self._outlet.has_begun
+        if is_clients and own is not None and own.error_body is not None:
+            await self._outlet.whole(own.status, own.headers, own.error_body)
             return
         if self._outlet.has_begun:
             writer = self._writer or self._new_writer()
