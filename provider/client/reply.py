@@ -68,7 +68,7 @@ class Reply:
         self._secret = secret
         self._errors = AttemptErrors(self.route, self._secret)
         self._wall_clock = wall_clock
-        self._place: anyio.Semaphore | None = None
+        self._slot: anyio.Semaphore | None = None
         self._body: Body | None = None
         self._deltas: AsyncGenerator[Delta, None] | None = None
         self._is_sheltered = is_sheltered
@@ -210,7 +210,7 @@ class Reply:
 
     async def _open(self) -> None:
         """Send the request, and read the response if it is not a stream."""
-        self._place = await self._http.take_place()
+        self._slot = await self._http.acquire_slot()
         self._idle_timer.expect(self._seconds_left)
         try:
             http = self._http.client()
@@ -244,9 +244,9 @@ class Reply:
             if self._body is not None and not self._body.is_released:
                 await self._body.abandon()
         finally:
-            place, self._place = self._place, None
-            if place is not None:
-                place.release()
+            slot, self._slot = self._slot, None
+            if slot is not None:
+                slot.release()
 
     def _timeout(self) -> Failure:
         timeouts = self._provider.timeouts

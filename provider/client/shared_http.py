@@ -40,28 +40,28 @@ class SharedHttp:
         self._host_client = host_client
         self._own: httpx.AsyncClient | None = None
         self._loop: object = None
-        self._places: anyio.Semaphore | None = None
+        self._slots: anyio.Semaphore | None = None
 
-    async def take_place(self) -> anyio.Semaphore | None:
+    async def acquire_slot(self) -> anyio.Semaphore | None:
         """Wait until one more request may be under way, and return what to release after it.
 
         An own client has as many connections as requests under way, so that more of them would
         take all files that this process may open. None: the agent's own client has its own limits.
         """
         self.client()
-        if self._places is not None:
-            await self._places.acquire()
-        return self._places
+        if self._slots is not None:
+            await self._slots.acquire()
+        return self._slots
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[httpx.AsyncClient]:
-        """Wait as `take_place` does, and yield the client for one request, until it is over."""
-        place = await self.take_place()
+    async def slot(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Wait as `acquire_slot` does, and yield the client for one request, until it is over."""
+        slot = await self.acquire_slot()
         try:
             yield self.client()
         finally:
-            if place is not None:
-                place.release()
+            if slot is not None:
+                slot.release()
 
     def client(self) -> httpx.AsyncClient:
         """Return the client to send with.
@@ -80,7 +80,7 @@ class SharedHttp:
             self._own = None
         if self._own is None:
             self._own, self._loop = environment_client(), loop
-            self._places = anyio.Semaphore(most_connections(), fast_acquire=True)
+            self._slots = anyio.Semaphore(most_connections(), fast_acquire=True)
         return self._own
 
     def explained(self, error: Exception) -> Exception:

@@ -55,7 +55,7 @@ class OwnReply:
         self._http = http
         self._request = request
         self._errors = AttemptErrors(None, request.secret)
-        self._place: anyio.Semaphore | None = None
+        self._slot: anyio.Semaphore | None = None
         self._body: Body | None = None
         self._watched: AsyncBody | None = None
         self._blocks: AsyncIterator[bytes]
@@ -71,7 +71,7 @@ class OwnReply:
         )
 
     async def __aenter__(self) -> Self:
-        self._place = await self._http.take_place()
+        self._slot = await self._http.acquire_slot()
         try:
             await self._open(*await self._send())
         except BaseException:
@@ -84,9 +84,9 @@ class OwnReply:
             if self._body is not None and not self._body.is_released:
                 await self._body.abandon()
         finally:
-            place, self._place = self._place, None
-            if place is not None:
-                place.release()
+            slot, self._slot = self._slot, None
+            if slot is not None:
+                slot.release()
 
     @property
     def has_output(self) -> bool:

@@ -66,7 +66,7 @@ async def pass_on(
         content=request.body or b"",
         secret=_secret(shared, provider, caller),
     )
-    async with shared.client.shared_http.place() as http:
+    async with shared.client.shared_http.slot() as http:
         try:
             response = await _response(http, own)
         except ProviderError as error:
@@ -109,7 +109,7 @@ async def _own_count(
 ) -> tuple[int, tuple[tuple[str, str], ...], bytes] | None:
     """Return the provider's response; None: it has none, or is not able to count now."""
     with anyio.move_on_after(_COUNT_SECONDS):
-        async with shared.client.shared_http.place() as http:
+        async with shared.client.shared_http.slot() as http:
             return await _counted(http, own)
     return None
 
