@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     help="""
     Print the request body that a stored conversation becomes on a route.
 
-    FILE is a conversation as fixtures/conversations shows; - is stdin. With --explain follows a
-    line for each thing that was dropped, kept, changed or made up; with --json as well, both are
-    in one object.
+    FILE is a conversation as fixtures/conversations shows; - is stdin. With --explain a
+    line follows for each thing that was dropped, kept, changed or made up. With --json as well,
+    one object has both.
     """,
 )
 @click.argument("file", type=click.Path(allow_dash=True, dir_okay=False))

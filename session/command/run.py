@@ -36,14 +36,14 @@ from .terminal import log_to_stderr, printable
 
 @click.command(
     help="""
-    Take a turn: PROMPT, or what stands in stdin for -, to the model, its answer to stdout.
+    Take a turn: send PROMPT to the model, and print the answer. - reads the prompt from stdin.
 
     Notices go to stderr: of retries, of swaps, of a sibling that is passed over, of an answer
     above that is void.
 
-    The key is read from the provider's own variable, such as OPENROUTER_API_KEY. Where the turn
-    may go is read from SIDESTEP_FALLBACK_CONFIG, SIDESTEP_ROUTING_RULES, SIDESTEP_HINT or
-    MODEL_BASE_URL and the variables beside it, other providers from SIDESTEP_PROVIDERS.
+    The key is read from the provider's own variable, such as OPENROUTER_API_KEY. The configuration
+    says where the turn may go: SIDESTEP_FALLBACK_CONFIG, SIDESTEP_ROUTING_RULES, SIDESTEP_HINT, or
+    MODEL_BASE_URL and the variables beside it. SIDESTEP_PROVIDERS adds providers.
 
     A KEY of a budget is attempts, input-tokens, output-tokens, money (in US dollars) or seconds.
     """,
@@ -92,7 +92,7 @@ from .terminal import log_to_stderr, printable
     "--status",
     "shows_status",
     is_flag=True,
-    help="Print the state of every route to stderr at the end, as SIGUSR1 does at once.",
+    help="Print the state of every route to stderr at the end. SIGUSR1 prints it at once.",
 )
 @click.option("--no-stream", is_flag=True, help="Print the answer only once it is complete.")
 @as_json

@@ -74,14 +74,14 @@ class ServeSettings:
     is retried, then sent to a sibling, as the configuration says: SIDESTEP_FALLBACK_CONFIG,
     SIDESTEP_ROUTING_RULES, SIDESTEP_HINT, or MODEL_BASE_URL and the variables beside it.
 
-    COMMAND is started as a client of the address, and its exit status is the one of sidestep:
+    COMMAND is started as a client of the address. sidestep ends with its exit status:
 
     sidestep serve -- claude -p "Say hello."
     """,
 )
 @click.option(
     "--port", type=click.IntRange(0, 65535),
-    help=f"0 takes any that is free; {PORT} unless there is a COMMAND.",
+    help=f"Where to listen; 0 is any free port.  [default: {PORT}; with a COMMAND any free port]",
 )  # fmt: skip
 @click.option(
     "--hold", type=click.Choice(["whole", "first"]), default="whole", show_default=True,
@@ -89,8 +89,9 @@ class ServeSettings:
 )  # fmt: skip
 @click.option(
     "--token", type=NonEmptyPath(), metavar="FILE|none",
-    help="The file with the token that clients send in place of a key; made if there is none; "
-    "none: clients send their own keys. Without this option the token is new each time.",
+    help="The file with the token that clients send in place of a key. A file that is missing is "
+    "made. With the word none clients send their own keys. Without this option the token is new "
+    "each time.",
 )  # fmt: skip
 @click.option(
     "--use-own-keys", is_flag=True,

@@ -33,7 +33,7 @@ PORT = 8503
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True,
-    help="0 takes any that is free.",
+    help="Where to listen; 0 is any free port.",
 )  # fmt: skip
 @click.option(
     "--scenario", type=NonEmptyPath(), metavar="FILE|DRILL",
