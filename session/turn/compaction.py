@@ -33,6 +33,8 @@ _WHOLE = 400_000  # in total; half of it at each further try, if that is too lon
 _LEAST = 250  # in total; if that is too long as well, there is no summary
 _SUMMARY = 1_000
 """Tokens that a summary may take, as estimated; at most a quarter of the room."""
+_SHORTEST = 250
+"""Tokens that a summary may always take, because a shorter one would say too little."""
 
 _UNWILLING = frozenset({FailureKind.CONTENT_FILTER, FailureKind.REFUSAL})
 """Why no model summarises a text, now or later; its beginning and its end have to do."""
@@ -164,7 +166,7 @@ def _fitting(session: Session, split: _Split, summary: str) -> str:
         return summary
     room, size = session.room, -(-len(summary) // CHARACTERS_PER_TOKEN)
     left = room - _tokens(session, split.with_summary(""))
-    most = max(left // 2, room // 4)
+    most = max(left // 2, room // 4, _SHORTEST)
     return summary if size <= max(left, most) else shorten(summary, most * CHARACTERS_PER_TOKEN)
 
 
