@@ -46,8 +46,7 @@ class BaseStep:
         attempts: Every attempt so far, in order.
         retries: Retries on the present route so far, with the present key.
         hinted_waits: Seconds slept on each route because the provider asked for a longer wait.
-        reserved: The right to probe for the attempt that was handed out and not entered yet; None:
-            it is no probe.
+        reserved: The right to probe for an attempt that is not entered yet; None: it is no probe.
         retrying: The right to retry the present route while other steps stay away; None: this
             step has not retried there, or another step has the right.
         swaps: Swaps to another route so far, in this round.
@@ -68,35 +67,11 @@ class BaseStep:
     """
 
     __slots__ = (
-        "_walk",
-        "active",
-        "attempts",
-        "caches",
-        "clock",
-        "deadline",
-        "degraded",
-        "engine",
-        "following",
-        "has_begun",
-        "hinted_waits",
-        "history",
-        "hooks",
-        "is_one_call",
-        "is_over",
-        "limits",
-        "number",
-        "options",
-        "own_key",
-        "pin",
-        "reporter",
-        "requested",
-        "reserved",
-        "retries",
-        "retrying",
-        "rounds",
-        "route",
-        "swaps",
-    )
+        "_walk", "active", "attempts", "caches", "clock", "deadline", "degraded", "engine",
+        "following", "has_begun", "hinted_waits", "history", "hooks", "is_one_call", "is_over",
+        "limits", "number", "options", "own_key", "pin", "reporter", "requested", "reserved",
+        "retries", "retrying", "rounds", "route", "swaps",
+    )  # fmt: skip
     waiter: Waiter
     entry: str
 
