@@ -15,10 +15,9 @@ from ...provider.secret import Secret
 from ...provider.wire.answer import Answer
 from ...provider.wire.read_request import ReadRequest, RequestError
 from ...provider.wire.registry import reader_of, writer_of
-from ..plan.keyed_route import KeyedRoute
 from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
-from .clients_key import blaming_client, clients_key
+from .clients_key import blaming_client, use_clients_key
 from .delivery import Delivery
 from .history import depends_on_history, history_of
 from .memory import AnswerMemory
@@ -118,8 +117,7 @@ class ServedStep:
                 count=self._count,
                 history=self._history(),
             )
-            if (key := clients_key(self._own, self._caller)) is not None:
-                step.use_own_key(KeyedRoute.of_client(self._request.requested, key))
+            use_clients_key(step, self._own, self._caller)
             async for attempt in step:
                 async with attempt:
                     await self._attempt(step, attempt)

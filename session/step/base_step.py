@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from dataclasses import replace
 from typing import TypeVar
 
 from ...provider.failure import Failure, FailureKind
@@ -63,7 +62,7 @@ class BaseStep:
         caches: The prompt caches of the conversation.
         history: What happened in the conversation before; None: the agent does not say.
         options: Where the step may go.
-        own_key: As in `use_own_key`; None: the step has only keys of ours.
+        own_key: As in `start.use_own_key`; None: the step has only keys of ours.
     """
 
     __slots__ = (
@@ -150,11 +149,6 @@ class BaseStep:
             return
         if not is_over:
             leave(self)
-
-    def use_own_key(self, key: KeyedRoute) -> None:
-        """Ask the route of *key* with this key alone, before the first attempt."""
-        self.own_key = key
-        self.options = replace(self.options, usual_start=None)
 
     async def next_attempt(self, kind: type[A], _loop: object = None) -> A:
         """Return the next attempt, of *kind*.

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from .base_step import BaseStep
 
 
+def use_own_key(step: BaseStep, key: KeyedRoute) -> None:
+    """Have *step* ask the route of *key* with this key alone; call it before the first attempt."""
+    step.own_key = key
+    step.options = replace(step.options, usual_start=None)
+
+
 def usual_start(step: BaseStep) -> KeyedRoute | None:
     """Return where nearly every step starts, and report it; None: `find_start` has to look."""
     key, history = step.options.usual_start, step.history
