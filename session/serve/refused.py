@@ -12,6 +12,7 @@ from ...provider.log import logger
 from ...provider.secret import redact_shapes
 from ..error import ContextOverflow, StepFailed, StreamInterrupted
 from ..plan.keyed_route import keyed
+from ..step.route_walk import start_route
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,7 +75,7 @@ def failure_to_send(
     failure = replace(failure, message=_story(error), cause=None)
     if failure.kind not in _CURED_BY_WAITING:
         return failure
-    if isinstance(error, StreamInterrupted) and _is_ready(request, middleware):
+    if isinstance(error, StreamInterrupted) and _is_ready(request, step, middleware):
         kind = _REPEATED_ON.get(request.call.wire, FailureKind.OVERLOADED)
         return Failure(kind=kind, message=f"{failure.message} {_AGAIN}")
     failure.retry_after = _due_back(step, request.requested, middleware) or failure.retry_after
@@ -113,9 +114,12 @@ def _story(error: Exception) -> str:
     return redact_shapes(told if told.startswith("sidestep: ") else f"sidestep: {told}")
 
 
-def _is_ready(request: ModelRequest, middleware: Sidestep) -> bool:
-    """True if the same request would start on a healthy route now."""
-    return not middleware.degraded.is_degraded(middleware.healthy(request.name))
+def _is_ready(request: ModelRequest, step: Step | None, middleware: Sidestep) -> bool:
+    """True if the same request would start on a healthy route now, with the client's own key."""
+    own, degraded = None if step is None else step.own_key, middleware.degraded
+    options = middleware.active.options_for(request.name)
+    start, _ = start_route(options, degraded, options.unfit.get, own)
+    return not degraded.is_degraded(keyed(start or options.requested, own))
 
 
 def _due_back(step: Step | None, requested: Route, middleware: Sidestep) -> float | None:

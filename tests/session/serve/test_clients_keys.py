@@ -17,7 +17,7 @@ from sidestep.session.journal.journal import Journal
 from sidestep.session.step.stored_cooldown import cooldowns_at
 
 from ...virtual import VirtualClock
-from .served import CLAUDE, in_front_of
+from .served import CLAUDE, in_front_of, serving
 from .test_own_bytes import BODY, EVENTS, SSE
 from .upstream import Upstream, upstream
 
@@ -182,6 +182,24 @@ async def test_the_client_is_sent_the_seconds_until_its_own_key_is_due_back() ->
         assert (first.status_code, first.headers["retry-after"]) == (429, "90")
         assert "with the client's own key" in first.text
         assert second.headers["retry-after"] == "60"
+
+
+LIMITED = {"text": "Hello there.", "chunk": 2, "pace": 0.05, "after": 3, "error": 429}
+
+
+@pytest.mark.parametrize(
+    ("siblings", "is_ready"), [({CLAUDE: OTHER}, True), ({OTHER: CLAUDE}, False)]
+)
+async def test_a_client_is_asked_to_come_again_at_once_only_if_its_own_key_or_a_sibling_is_ready(
+    siblings: dict[str, str], is_ready: bool
+) -> None:
+    answers = {CLAUDE: LIMITED, OTHER: {"text": "The sibling."}}
+    keys = {"anthropic": OURS}
+    async with serving(answers, siblings=siblings, keys=keys, token=None, hold="first") as served:
+        answer = await served.ask(CLAUDE, headers={"x-api-key": ANNAS})
+
+        assert '"He"' in answer.text
+        assert ("send the request again" in answer.text) is is_ready
 
 
 async def test_a_step_waits_for_the_clients_own_key_to_come_back() -> None:
