@@ -28,6 +28,9 @@ class Delivery:
 
     Args:
         may_send: Returns whether what was gathered may go out now; None: it is kept until the end.
+
+    Attributes:
+        ends_event: Each piece ends where an event ends, so that pings may follow.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class Delivery:
         headers: Lines,
         may_send: Callable[[], bool] | None,
     ) -> None:
+        self.ends_event = False
         self._outlet = outlet
         self._attempt = attempt
         self._headers = headers
@@ -79,9 +83,9 @@ class Delivery:
     async def send(self) -> None:
         """Send what was gathered, and wait until the client has taken it."""
         self._attempt.emitted(can_retract=False)
-        await self._outlet.send(self._headers, self.take())
+        await self._outlet.send(self._headers, self.take(), ends_event=self.ends_event)
 
     def _send_now(self) -> None:
         if self._gathered and self._may_send is not None and self._may_send():
             self._attempt.emitted(can_retract=False)
-            self._outlet.send_now(self._headers, self.take())
+            self._outlet.send_now(self._headers, self.take(), ends_event=self.ends_event)

@@ -50,6 +50,7 @@ class Outlet:
         self._stream = stream
         self._first = first
         self._every = every
+        self._sent_at = -math.inf
         self._is_over = anyio.Event()
         self._tasks: TaskGroup | None = None
         self._unsent = bytearray()
@@ -71,12 +72,15 @@ class Outlet:
         tasks.start_soon(self.keep_alive)
 
     async def keep_alive(self) -> None:
-        """Send the status line of a stream, and then pings, until something else is sent."""
+        """Send the status line of a stream, and a ping whenever nothing is sent, until `rest`."""
         if self._stream is None:
             return
         headers, ping = self._stream
         seconds = self._first
         while not await self._ends_within(seconds):
+            seconds = self._sent_at + self._every - anyio.current_time()
+            if seconds > 0:
+                continue  # something else was sent
             try:
                 await self._write(self._piece(headers, ping))
             except ClientLeft:
@@ -93,15 +97,21 @@ class Outlet:
         if not self._is_over.is_set():
             self._is_over.set()
 
-    async def send(self, headers: Lines, data: bytes) -> None:
-        """Send a piece of a stream, after its status line if that has not gone out yet."""
-        self.rest()
+    async def send(self, headers: Lines, data: bytes, *, ends_event: bool = False) -> None:
+        """Send a piece of a stream, after its status line if that has not gone out yet.
+
+        Args:
+            ends_event: Pings may follow, because the piece ends where an event ends.
+        """
+        if not ends_event:
+            self.rest()
         await self._write(self._piece(headers, data))
 
-    def send_now(self, headers: Lines, data: bytes) -> None:
+    def send_now(self, headers: Lines, data: bytes, *, ends_event: bool = False) -> None:
         """Send a piece of a stream without a wait; what the client does not take yet follows."""
         assert self._tasks is not None  # noqa: S101 - it has been started
-        self.rest()
+        if not ends_event:
+            self.rest()
         self._unsent += self._piece(headers, data)
         try:
             if not self._push():
@@ -118,6 +128,7 @@ class Outlet:
 
     async def end(self) -> None:
         """End a stream that has begun."""
+        self.rest()
         await self._write(self._connection.encode(h11.EndOfMessage()))
 
     async def whole(self, status: int, headers: Lines, body: bytes) -> None:
@@ -137,6 +148,7 @@ class Outlet:
     def _piece(self, headers: Lines, data: bytes) -> bytes:
         """Return a piece of a stream as HTTP has it, with the head if none was sent."""
         head = b""
+        self._sent_at = anyio.current_time()
         if not self.has_begun:
             self.has_begun = True
             head = self._connection.begin(200, headers, length=None)

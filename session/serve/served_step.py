@@ -257,6 +257,7 @@ class ServedStep:
         reply, wire = requests.send(rendering, attempt.api_key_env), rendering.provider.wire
         shown = ShownAnswer(self._target(), requests.conversation)
         delivery = self._delivery(attempt, headers, lambda: True)
+        delivery.ends_event = True
         with metered(step, attempt, reply, wire):
             async with reply:
                 begun = await delivery.fill(self._show(reply, writer, shown, delivery))

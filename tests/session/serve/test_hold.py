@@ -18,12 +18,13 @@ HELLO = {"text": "Hello from the sibling."}
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 
 
-async def read_until(response: httpx.Response, wanted: bytes) -> bytes:
+async def read_until(response: httpx.Response, wanted: bytes, *, then: bytes = b"") -> bytes:
+    """Return what came until *wanted*, with *then* somewhere behind it."""
     came = b""
     with anyio.fail_after(60):
         async for block in response.aiter_raw():
             came += block
-            if wanted in came:
+            if wanted in came and then in came.partition(wanted)[2]:
                 break
     return came
 
@@ -159,6 +160,31 @@ async def test_with_first_a_client_is_told_to_wait_if_no_route_is_ready() -> Non
 
     assert '"code":"rate_limit_exceeded"' in answer.text
     assert "try again in 60s" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("route", "ping"),
+    [
+        pytest.param("openai/gpt-5.6", b": keep-alive\n\n", id="openai-responses"),
+        pytest.param("groq/llama", b": keep-alive\n\n", id="openai-chat"),
+        pytest.param("gemini/gemini-3-pro", b"\r\n", id="gemini"),
+        pytest.param(CLAUDE, PING, id="anthropic"),
+    ],
+)
+async def test_with_first_pings_go_out_while_a_sibling_writes_what_the_client_is_not_sent(
+    route: str, ping: bytes
+) -> None:
+    """A long call is sent when it is whole, and reasoning never."""
+    slow = {"text": "I write it.", "after": 1, "stall": True}
+    answers = {route: {"status": 503}, SIBLING: slow}
+    async with serving(
+        answers, siblings={route: SIBLING}, hold="first", status_after=0.0, ping_every=0.0
+    ) as served:
+        response = await served.http.send(served.request(route), stream=True)
+        came = await read_until(response, b"I write it.", then=ping * 3)
+        await response.aclose()
+
+    assert came.count(b"I write it.") == 1
 
 
 @pytest.mark.parametrize("hold", ["whole", "first"])
