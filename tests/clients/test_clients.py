@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-LONGEST = 180
+LONGEST = 300
 """Seconds that an agent may take, so that one that waits for a terminal ends."""
 OUTAGE = {"status": 503}
 DONE = {"reasoning": "So.", "text": "It is done."}
