@@ -104,11 +104,14 @@ class Connections(httpx.AsyncBaseTransport):
             if len(self._open) > self._most:
                 await self._close_idle()
             response = await connection.handle_async_request(request)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, httpx.RequestError):
+                error.request = request
             await self._close(connection)
             raise
         assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101
         response.stream = _Body(response.stream, self, origin, connection)
+        response.request = request
         return response
 
     async def aclose(self) -> None:

@@ -21,33 +21,11 @@ import httpx
 from ..error import ConfigError
 from ..log import logger
 from .connections import ONE, Connections, most_connections
+from .direct_client import DirectClient
 
 _CANNOT = (ValueError, ImportError, OSError, httpx.InvalidURL)
 _SCHEMES = ("http", "https", "all")
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-
-
-class _NoCookies(httpx.Cookies):
-    """Keeps no cookie, and does not look for one, which takes seconds in thousands of headers."""
-
-    def extract_cookies(self, response: httpx.Response) -> None:
-        """Do nothing."""
-
-
-class _CookielessClient(httpx.AsyncClient):
-    """Sends no cookie, because what one request gets is no other one's business.
-
-    Several keys, and several clients of a local address, share one HTTP client.
-    """
-
-    @property
-    def cookies(self) -> httpx.Cookies:
-        """No cookies."""
-        return _NoCookies()
-
-    @cookies.setter
-    def cookies(self, _cookies: object) -> None:
-        """Keep none."""
 
 
 def environment_client() -> httpx.AsyncClient:
@@ -58,12 +36,7 @@ def environment_client() -> httpx.AsyncClient:
     """
     try:
         certificates = httpx.create_ssl_context()
-        return _CookielessClient(
-            transport=_connections(certificates, None),
-            mounts=_mounts(certificates),
-            timeout=None,  # the idle timer sets deadlines
-            trust_env=False,
-        )
+        return DirectClient(_connections(certificates, None), _mounts(certificates))
     except _CANNOT as error:
         raise ConfigError(
             f"httpx cannot be set up from the environment ({type(error).__name__}: {error}): "

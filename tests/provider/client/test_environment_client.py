@@ -158,14 +158,62 @@ def test_whatever_no_proxy_has_a_client_can_be_made(
     assert (chosen is client._transport) is is_direct
 
 
+PROXIES = pytest.mark.parametrize("proxy", [None, "http://127.0.0.1:1"], ids=["none", "a proxy"])
+
+
+@PROXIES
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 @pytest.mark.anyio
-async def test_a_cookie_is_neither_kept_nor_sent() -> None:
+async def test_a_cookie_is_neither_kept_nor_sent(
+    stream: bool, proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def server(stream: anyio.abc.SocketStream) -> None:
         await stream.send(b"HTTP/1.1 200 OK\r\nset-cookie: a=b\r\ncontent-length: 0\r\n\r\n")
 
+    if proxy is not None:
+        monkeypatch.setenv("HTTPS_PROXY", proxy)
     with anyio.fail_after(60):
         async with listening(server) as url, environment_client() as http:
-            answers = [await http.post(url, content=b"{}") for _ in range(2)]
+            requests = [http.build_request("POST", url, content=b"{}") for _ in range(2)]
+            for request in requests:
+                response = await http.send(request, stream=stream)
+                await response.aclose()
+                assert response.headers["set-cookie"] == "a=b"
 
-    assert [answer.cookies for answer in answers] == [{"a": "b"}] * 2
-    assert not any("cookie" in answer.request.headers for answer in answers)
+    assert not any("cookie" in request.headers for request in requests)
+
+
+@PROXIES
+@pytest.mark.anyio
+async def test_a_name_and_a_password_in_an_address_become_a_header(
+    proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if proxy is not None:
+        monkeypatch.setenv("HTTPS_PROXY", proxy)
+    with anyio.fail_after(60):
+        async with listening(send_all) as url, environment_client() as http:
+            address = url.replace("http://", "http://me:secret@")
+            request = http.build_request("POST", address, content=b"{}")
+            await (await http.send(request, stream=True)).aclose()
+
+    assert request.headers["authorization"] == "Basic bWU6c2VjcmV0"
+
+
+@pytest.mark.anyio
+async def test_an_error_and_a_response_know_their_request() -> None:
+    async def server(stream: anyio.abc.SocketStream) -> None:
+        await stream.aclose()
+
+    async with environment_client() as http:
+        with anyio.fail_after(60):
+            async with listening(server) as url:
+                request = http.build_request("POST", url, content=b"{}")
+                with pytest.raises(httpx.RequestError) as caught:
+                    await http.send(request, stream=True)
+            async with listening(send_all) as url:
+                answered = http.build_request("POST", url, content=b"{}")
+                response = await http.send(answered, stream=True)
+                await response.aclose()
+
+    assert caught.value.request is request
+    assert response.request is answered
