@@ -51,14 +51,13 @@ class AsyncioIdleTimer:
     This one only stores the deadline. One timer of the loop checks it, and again when it is due.
     """
 
-    __slots__ = ("_checks_at", "_due_at", "_loop", "_now", "_scope", "_timer")
+    __slots__ = ("_checks_at", "_due_at", "_loop", "_scope", "_timer")
 
     def __init__(self, scope: Cancellable) -> None:
         from asyncio import get_running_loop  # imported by now; at the top it would cost 20 ms
 
         self._scope = scope
         self._loop: AbstractEventLoop = get_running_loop()
-        self._now = self._loop.time
         self._due_at = math.inf
         self._checks_at = math.inf
         self._timer: TimerHandle | None = None
@@ -66,11 +65,11 @@ class AsyncioIdleTimer:
     @property
     def seconds_left(self) -> float:
         """Seconds until the scope is cancelled; ``inf``: nothing is expected."""
-        return self._due_at - self._now()
+        return self._due_at - self._loop.time()
 
     def expect(self, seconds: float) -> None:
         """Expect output within *seconds* from now."""
-        now = self._now()
+        now = self._loop.time()
         self._due_at = now + seconds
         if self._due_at < self._checks_at:
             # Early, so that a deadline that then moves nearer needs no other timer.
@@ -94,7 +93,7 @@ class AsyncioIdleTimer:
 
     def _check(self) -> None:
         self._checks_at, self._timer = math.inf, None
-        if self._now() >= self._due_at:
+        if self._loop.time() >= self._due_at:
             self._scope.cancel()
         elif self._due_at < math.inf:
             self._check_at(self._due_at)

@@ -225,7 +225,7 @@ class Reply:
             name_connect_limit(failure, self._provider.timeouts)
             raise self._errors.error(failure) from self._errors.printable_error(error)
         self._errors.headers = response.headers
-        self._body = Body(response)
+        self._body = Body(response, is_sheltered=self._is_sheltered)
         is_stream = await is_event_stream(response, self._body, self._provider.wire)
         self._seconds_left = self._idle_timer.seconds_left
         self._idle_timer.rest()

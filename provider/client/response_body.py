@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Seconds, the waits short, because the outcome of the attempt is already known.
 _CLOSE = 1.0  # to wait until a connection is closed
 _SLOW_CLOSE = 30.0  # until nobody waits for a connection that is still being closed
+_RELEASE = 10.0  # to return a connection to its pool
 _END = 0.2  # to end one generator of its body
 
 _LAST = 100
@@ -64,13 +65,17 @@ async def _joined(read: list[bytes], rest: AsyncIterator[bytes]) -> AsyncGenerat
 class Body:
     """The part of a response after its headers.
 
+    Args:
+        is_sheltered: Only scopes of anyio cancel the task that reads it; see `Reply`.
+
     Attributes:
         blocks: The decompressed bytes as they arrive.
         is_released: The body was read to its end, and the connection can be used again.
     """
 
-    def __init__(self, response: httpx.Response) -> None:
+    def __init__(self, response: httpx.Response, *, is_sheltered: bool = False) -> None:
         self._response: httpx.Response | None = response
+        self._is_sheltered = is_sheltered
         self.is_released = False
         self.blocks: AsyncIterator[bytes]
         self._is_abandoned = False
@@ -131,12 +136,18 @@ class Body:
     async def release(self) -> None:
         """Return the connection to the pool, even if we are cancelled.
 
-        Call it only after `blocks` ended.
+        Call it only after `blocks` ended. It waits for nothing but the event loop, which takes
+        seconds for one round if a thousand answers end at once.
         """
-        await run_to_end(self._release, seconds=_CLOSE)
+        if self._is_sheltered:
+            with anyio.move_on_after(_RELEASE, shield=True):
+                await self._release()
+        else:
+            await run_to_end(self._release, seconds=_RELEASE)
 
     async def _release(self) -> None:
-        await self._close()
+        if self._response is not None:
+            await self._response.aclose()
         self._forget()
         self.is_released = True
 

@@ -111,9 +111,8 @@ class Stream:
             late: Gets the deltas, even if the connection breaks after them.
         """
         reading, decoder = self.reading, self.reading.decoder
-        with anyio.move_on_after(TRAILING) as scope:
-            if decoder.is_done:
-                _shorten_deadline(scope)
+        seconds = _DRAINING if decoder.is_done else TRAILING
+        with anyio.move_on_after(seconds, shield=decoder.is_done) as scope:
             async for block in body.blocks:
                 was_done, silent_output = decoder.is_done, decoder.silent_output
                 deltas = reading.feed(block)

@@ -44,7 +44,7 @@ class AsyncioReader(AsyncioIdleTimer):
         task = self._task = current_task(self._loop)
         assert task is not None  # noqa: S101
         self._cancelling = task.cancelling()
-        now = self._now()
+        now = self._loop.time()
         self._due_at = now + self._left
         if self._due_at < self._checks_at:
             self._check_at(now + self._left / 4)  # as in `expect`; this saves one call
@@ -54,7 +54,7 @@ class AsyncioReader(AsyncioIdleTimer):
 
         None: the read brought no output, so that the present time limit goes on.
         """
-        self._left = self._due_at - self._now() if seconds is None else seconds
+        self._left = self._due_at - self._loop.time() if seconds is None else seconds
         self._due_at = math.inf
 
     def explained(self, error: BaseException) -> BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -38,8 +39,11 @@ class Response:
         self.is_closed = True
 
 
-def body_of(response: Response) -> Body:
-    return Body(cast("httpx.Response", response))
+def body_of(response: Response, *, is_sheltered: bool = False) -> Body:
+    return Body(cast("httpx.Response", response), is_sheltered=is_sheltered)
+
+
+SHELTERED = pytest.mark.parametrize("is_sheltered", [False, True], ids=["apart", "sheltered"])
 
 
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
@@ -64,23 +68,42 @@ async def test_a_task_that_is_cancelled_while_it_closes_ends_closed(
     assert body.is_released is (way == "release")
 
 
-async def test_a_scope_that_is_cancelled_before_it_closes_ends_closed() -> None:
+@SHELTERED
+async def test_a_scope_that_is_cancelled_before_it_closes_ends_closed(is_sheltered: bool) -> None:
     response = Response()
 
     with anyio.CancelScope() as scope:
         scope.cancel()
-        await body_of(response).release()
+        await body_of(response, is_sheltered=is_sheltered).release()
 
     assert response.is_closed
 
 
-async def test_what_cannot_be_closed_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@SHELTERED
+async def test_a_round_of_the_event_loop_that_takes_a_second_loses_no_connection(
+    is_sheltered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    response, loop = Response(), asyncio.get_running_loop()
+    seconds = itertools.count(loop.time())
+    monkeypatch.setattr(loop, "time", lambda: next(seconds))
+    body = body_of(response, is_sheltered=is_sheltered)
+
+    await body.release()
+
+    assert response.is_closed
+    assert body.is_released
+
+
+@SHELTERED
+async def test_what_cannot_be_closed_is_given_up(
+    is_sheltered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def hang(_: Any) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr(Response, "aclose", hang)
-    monkeypatch.setattr("sidestep.provider.client.response_body._CLOSE", 0.01)
-    body = body_of(Response())
+    monkeypatch.setattr("sidestep.provider.client.response_body._RELEASE", 0.01)
+    body = body_of(Response(), is_sheltered=is_sheltered)
 
     with anyio.fail_after(60):
         await body.release()
