@@ -35,6 +35,7 @@ class Ledger:
     Attributes:
         is_limited: True if any limit is set.
         limits_money: True if money is limited, so that no route without a price can be asked.
+        accounts: What an attempt is charged to now.
 
     Raises:
         ConfigError: A budget limits money, and no price is known.
@@ -56,17 +57,12 @@ class Ledger:
         self._budget = budget
         self._has_logged_price = False
         self._is_resumed = False
-        self._is_in_turn = False
         self._session = Account("session", "session_budget", session_budget)
         self._turn = self._new_turn()
+        self.accounts: tuple[Account, ...] = (self._session,)
 
     def _new_turn(self) -> Account:
         return Account("turn", "budget", self._budget)
-
-    @property
-    def accounts(self) -> tuple[Account, ...]:
-        """The accounts that an attempt is charged to now."""
-        return (self._turn, self._session) if self._is_in_turn else (self._session,)
 
     @property
     def turn_cost(self) -> Cost:
@@ -87,7 +83,7 @@ class Ledger:
     def begin_turn(self) -> None:
         """Open an account for a new turn, and start counting its time."""
         self._turn = self._new_turn()
-        self._is_in_turn = True
+        self.accounts = (self._turn, self._session)
         for account in self.accounts:
             account.begin(self.clock.time())
 
@@ -95,7 +91,7 @@ class Ledger:
         """Stop counting the time of the turn."""
         for account in self.accounts:
             account.end(self.clock.time())
-        self._is_in_turn = False
+        self.accounts = (self._session,)
 
     def resume(self, messages: Sequence[Message]) -> None:
         """Add, once, what the attempts of earlier runs in *messages* spent."""

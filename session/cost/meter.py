@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...provider.conversation import AttemptRecord, Reasoning, Text, ToolCall, Usage
@@ -17,7 +16,7 @@ from ..step.step_error import summarize_attempts
 from .account import Amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from ...provider.client.rendering import RenderedRequest
     from ...provider.client.reply import Reply
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from ..step.base_step import BaseStep
     from ..step.cold_cache import ColdCache
     from .ledger import Ledger
+
+_ONE_ATTEMPT = Amount(attempts=1)
 
 
 class StepMeter:
@@ -49,7 +50,7 @@ class StepMeter:
         self._costs: dict[int, AttemptCost] = {}
         self._moves: dict[Route, ColdCache] = {}  # to a route that no attempt has asked since
         self._colds: dict[int, ColdCache] = {}  # by attempt
-        self._reserved = Amount(attempts=1)
+        self._reserved = _ONE_ATTEMPT
 
     def note_move(self, route: Route, cold: ColdCache) -> None:
         """Add *cold* to the record of the next attempt on *route*."""
@@ -77,24 +78,40 @@ class StepMeter:
         if why is not None:
             raise _exceeded(step, f"{why}: raise it, or ask for less")
 
-    @contextmanager
-    def charging(
-        self, step: BaseStep, attempt: BaseAttempt, request: RenderedRequest, reply: Reply
-    ) -> Iterator[None]:
-        """Reserve what *attempt* may cost, and charge what it did cost, even if it fails."""
+    def reserve(self, attempt: BaseAttempt) -> Amount:
+        """Reserve what *attempt* may cost, and return it."""
         reserved = self._reserved
         self._reserve(reserved)
         if (cold := self._moves.pop(attempt.route, None)) is not None:
             self._colds[attempt.number] = cold
-        error: BaseException | None = None
-        try:
-            yield
-        except BaseException as exc:
-            error = exc
-            raise
-        finally:
-            self._reserve(reserved, -1)
-            self._charge(step, attempt, *_usage_of(reply, request, error))
+        return reserved
+
+    def charge(
+        self,
+        step: BaseStep,
+        attempt: BaseAttempt,
+        request: RenderedRequest,
+        reply: Reply,
+        reserved: Amount,
+        error: BaseException | None = None,
+    ) -> None:
+        """Charge what *attempt* cost in place of what was *reserved*.
+
+        Args:
+            error: What ended the attempt; None: it answered.
+        """
+        self._reserve(reserved, -1)
+        usage, is_estimated = _usage_of(reply, request, error)
+        route, input_tokens, output_tokens = attempt.route, usage.input or 0, usage.output or 0
+        money = self._ledger.price(route, usage)
+        for account in self._accounts:
+            account.spent.add(Amount(1, input_tokens, output_tokens, money or 0.0))
+        cost = AttemptCost(
+            step.number, attempt.number, route,
+            input_tokens, output_tokens, usage.cache_read, usage.cache_write, money, is_estimated,
+        )  # fmt: skip
+        self._costs[attempt.number] = cost
+        self._emit(cost)
 
     def close(self, attempts: Sequence[BaseAttempt]) -> tuple[AttemptRecord, ...]:
         """Return the outcome and cost of *attempts*, and add them to each account."""
@@ -109,20 +126,6 @@ class StepMeter:
     def _reserve(self, amount: Amount, sign: int = 1) -> None:
         for account in self._accounts:
             account.held.add(amount, sign)
-
-    def _charge(
-        self, step: BaseStep, attempt: BaseAttempt, usage: Usage, is_estimated: bool
-    ) -> None:
-        route, input_tokens, output_tokens = attempt.route, usage.input or 0, usage.output or 0
-        money = self._ledger.price(route, usage)
-        for account in self._accounts:
-            account.spent.add(Amount(1, input_tokens, output_tokens, money or 0.0))
-        cost = AttemptCost(
-            step.number, attempt.number, route,
-            input_tokens, output_tokens, usage.cache_read, usage.cache_write, money, is_estimated,
-        )  # fmt: skip
-        self._costs[attempt.number] = cost
-        self._emit(cost)
 
 
 def _exceeded(step: BaseStep, why: str) -> BudgetExceeded:

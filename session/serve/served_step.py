@@ -209,9 +209,7 @@ class ServedStep:
         needs_key = provider is None or bool(provider.key_variables)
         if self._conversation() is None or (needs_key and not self._caller.may_use_our_keys):
             return None
-        requests = self._step_requests()
-        tokens = await requests.count(route)
-        return None if tokens is None else tokens + requests.longest_answer
+        return await self._step_requests().count(route)
 
     async def _attempt(self, step: Step, attempt: Attempt) -> None:
         """Send the request of *attempt*, unless its route may not be asked.

@@ -231,8 +231,7 @@ class BaseStep:
 
         An exception here is not the failure of an attempt.
         """
-        if self.hooks.before_attempt is not None:
-            self.hooks.before_attempt(key.route)
+        self.hooks.before_attempt(key.route)
         if self.attempts and self.deadline.has_passed():
             raise deadline_error(self)
 

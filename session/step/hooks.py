@@ -14,7 +14,7 @@ from ..callback import call, is_own_error, log_callback_error, refuse_awaitable,
 from .waiter import BLOCKING, IN_LOOP, Waiter
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from ...provider.failure import Failure
     from ...provider.route import Route
@@ -35,27 +35,26 @@ class Hooks:
         TypeError: The step is synchronous, and a function is not; the message names it.
 
     Attributes:
-        serves: Returns whether the agent can send requests to a route, or why not; None: it can.
-        check_move: Returns why the conversation cannot move now, or None; None: it can.
-        before_attempt: Called before each attempt; None: nothing is.
+        can_check_move: The agent passed a function that says why the conversation cannot move.
     """
 
     __slots__ = (
+        "_before_attempt",
+        "_check_move",
         "_count",
         "_repair",
         "_repaired",
+        "_serves",
         "_waiter",
-        "before_attempt",
-        "check_move",
-        "serves",
+        "can_check_move",
     )
 
     def __init__(
         self,
-        serves: Callable[[Route], bool | str] | None,
+        serves: Callable[[Route], object] | None,
         repair: Callable[[Failure], str | None] | None,
         check_move: Callable[[], object] | None,
-        before_attempt: Callable[[Route], None] | None,
+        before_attempt: Callable[[Route], object] | None,
         count: Callable[[Route], object] | None,
         *,
         waiter: Waiter,
@@ -65,15 +64,50 @@ class Hooks:
             for name, hook in zip(_NAMES, hooks, strict=True):
                 if hook is not None:
                     refuse_asynchronous(name, hook)
-        self.serves = None if serves is None else _checked_serves(serves)
-        self.check_move = None if check_move is None else _checked_check_move(check_move, waiter)
-        self.before_attempt = (
-            None if before_attempt is None else _checked_before_attempt(before_attempt)
-        )
+        self._serves = serves
+        self._check_move = check_move
+        self.can_check_move = check_move is not None
+        self._before_attempt = before_attempt
         self._repair = repair
-        self._repaired: set[Route] = set()
+        self._repaired: tuple[Route, ...] = ()
         self._count = count
         self._waiter = waiter
+
+    def serves(self, route: Route) -> bool | str:
+        """Return whether the agent can send requests to *route*, or why not.
+
+        Raises:
+            TypeError: The agent's function returned something else.
+        """
+        if self._serves is None:
+            return True
+        verdict = call("serves", self._serves, route)
+        if isinstance(verdict, bool | str):
+            return verdict
+        raise wrong_value("serves", verdict, "True, False, or a text that says why not")
+
+    async def check_move(self) -> str | None:
+        """Return why the conversation cannot move now; None: it can.
+
+        Raises:
+            TypeError: The agent's function returned something else.
+        """
+        if self._check_move is None:
+            return None
+        returned = call("check_move", self._check_move)
+        why = await self._waiter.value("check_move", returned, _MOVABLE)
+        if why is None or isinstance(why, str):
+            return why
+        raise wrong_value("check_move", why, _MOVABLE)
+
+    def before_attempt(self, route: Route) -> None:
+        """Tell the agent that an attempt on *route* is next.
+
+        Raises:
+            TypeError: The agent's function is asynchronous.
+        """
+        if self._before_attempt is not None:
+            refuse_awaitable("before_attempt", call("before_attempt", self._before_attempt, route))
 
     @property
     def can_count(self) -> bool:
@@ -108,7 +142,7 @@ class Hooks:
         """
         if self._repair is None or failure.cure is None or route in self._repaired:
             return None
-        self._repaired.add(route)
+        self._repaired += (route,)
         try:
             change: object = self._repair(failure)
         except BaseException as exc:
@@ -122,37 +156,7 @@ class Hooks:
 
 
 _COUNTED = "the number of tokens as an `int` of 0 or more, or None if it is not known"
-
-
-def _checked_serves(serves: Callable[[Route], object]) -> Callable[[Route], bool | str]:
-    def ask(route: Route) -> bool | str:
-        verdict = call("serves", serves, route)
-        if isinstance(verdict, bool | str):
-            return verdict
-        raise wrong_value("serves", verdict, "True, False, or a text that says why not")
-
-    return ask
-
-
-def _checked_check_move(
-    check_move: Callable[[], object], waiter: Waiter
-) -> Callable[[], Awaitable[str | None]]:
-    wanted = "None if the conversation can move, or a text that says why not"
-
-    async def ask() -> str | None:
-        why = await waiter.value("check_move", call("check_move", check_move), wanted)
-        if why is None or isinstance(why, str):
-            return why
-        raise wrong_value("check_move", why, wanted)
-
-    return ask
-
-
-def _checked_before_attempt(before_attempt: Callable[[Route], object]) -> Callable[[Route], None]:
-    def ask(route: Route) -> None:
-        refuse_awaitable("before_attempt", call("before_attempt", before_attempt, route))
-
-    return ask
+_MOVABLE = "None if the conversation can move, or a text that says why not"
 
 
 def refuse_asynchronous(name: str, hook: Callable[..., object]) -> None:

@@ -90,8 +90,8 @@ class Patience:
         if (why := self._why_hopeless(due)) is not None:
             return replace(self._stop, why=f"{self._stop.why}; {why}")
         step = self._step
-        if step.hooks.before_attempt is not None:  # it may refuse, so that the wait is for nothing
-            step.hooks.before_attempt(min(self._routes, key=self._order).key.route)
+        # It may refuse, so that the wait is for nothing.
+        step.hooks.before_attempt(min(self._routes, key=self._order).key.route)
         step.end_retrying()
         step.following = self
         step.reporter.patience_started(

@@ -203,7 +203,7 @@ class Recovery:
         if step.pin is not None:
             return Stop(why=step.pin.why, cooldown=swap.cooldown)
         decision: Decision = swap
-        if step.hooks.check_move is not None:
+        if step.hooks.can_check_move:
             if (why := await step.in_time(step.hooks.check_move())) is not None:
                 other = self._decide(attempt, failure, may_move=False)
                 stop = Stop(why=why, cooldown=swap.cooldown)

@@ -51,13 +51,13 @@ class RouteWalk:
     __slots__ = (
         "_degraded",
         "_estimated",
+        "_hooks",
         "_is_kept",
         "_keys",
         "_options",
         "_own",
         "_passed_over",
         "_reporter",
-        "_serves",
         "_tried",
         "key",
         "left_keys",
@@ -82,7 +82,7 @@ class RouteWalk:
         self._keys = keys
         self._own = own
         self._reporter = reporter
-        self._serves = hooks.serves
+        self._hooks = hooks
         self._estimated: Mapping[Route, str] = {}
         self.uncounted = _NO_COUNTS
         self.too_long = options.too_long
@@ -296,10 +296,10 @@ class RouteWalk:
         """
         options = self._options
         why = options.unfit.get(route)
-        if why is None and self._serves is not None:
+        if why is None:
             if route == options.requested and not options.is_chain:
                 return None
-            verdict = self._serves(route)
+            verdict = self._hooks.serves(route)
             why = verdict if isinstance(verdict, str) else None if verdict else "not served"
         return why
 

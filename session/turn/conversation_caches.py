@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ...provider.conversation import Conversation
     from ...provider.route import Route
     from ..clock import Clock
+    from ..cost.meter import StepMeter
     from .size import ConversationSize
     from .transcript import Transcript
 
@@ -98,17 +99,17 @@ class StepCaches:
 
     Args:
         is_own: The conversation begins with the messages of the session.
-        note: Called with the route of each move, and with what it finds no cache of.
+        meter: Adds to the record of an attempt what it finds no cache of.
     """
 
     caches: ConversationCaches
     conversation: Conversation
     before: Route | None
     is_own: bool
-    note: Callable[[Route, ColdCache], None]
+    meter: StepMeter
 
     def move_to(self, route: Route) -> ColdCache:
         """Return what a move to *route*, which happens now, finds no cache of."""
         cold = self.caches.cold(self.conversation, route, is_own=self.is_own)
-        self.note(route, cold)
+        self.meter.note_move(route, cold)
         return cold

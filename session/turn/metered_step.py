@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
 
 from ...provider.client.reply import Reply
-from ...provider.conversation import AttemptRecord, Conversation
+from ...provider.conversation import AttemptRecord, Conversation, Text
 from ...provider.failure import Failure
 from ...provider.route import Route
 from ..cost.meter import StepMeter
@@ -19,12 +18,26 @@ from .conversation_caches import StepCaches
 from .session_state import SessionState
 from .step_requests import StepRequests
 
+T = TypeVar("T")
 
-class MeteredStep:
+
+async def read_text(reply: Reply, _: Attempt) -> str:
+    """Read *reply* to its end, and return its text.
+
+    Raises:
+        ProviderError: The answer is not complete.
+    """
+    async for _delta in reply:
+        pass
+    return "".join(part.text for part in reply.parts if isinstance(part, Text))
+
+
+class MeteredStep(Generic[T]):
     """A `Step` of the session's engine that sends the requests of one conversation.
 
     Args:
         conversation: What every attempt sends; it does not change during the step.
+        read: Reads the reply of one attempt.
         asked: The route, or the name of a chain.
         is_own: The conversation begins with the messages of the session.
         emit: Called with `AttemptCost` after every attempt.
@@ -37,6 +50,7 @@ class MeteredStep:
         self,
         state: SessionState,
         conversation: Conversation,
+        read: Callable[[Reply, Attempt], Awaitable[T]],
         *,
         asked: str,
         emit: Callable[[Event], None],
@@ -48,7 +62,7 @@ class MeteredStep:
         on_event: Listener | None = None,
     ) -> None:
         limit = conversation.settings.max_output_tokens
-        self._state, self._conversation = state, conversation
+        self._state, self._conversation, self._read = state, conversation, read
         self._requests = StepRequests(
             state.client,
             conversation,
@@ -64,7 +78,7 @@ class MeteredStep:
             serves=state.serves,
             repair=self._requests.repair,
             before_attempt=self._check_budget if state.ledger.is_limited else None,
-            count=partial(state.size.count, self._requests),
+            count=self._requests.count,
             history=history,
             check_move=check_move,
             on_event=on_event,
@@ -75,24 +89,39 @@ class MeteredStep:
             conversation,
             before=None if history is None else state.caches.last_route,
             is_own=is_own,
-            note=self._meter.note_move,
+            meter=self._meter,
         )
 
-    @asynccontextmanager
-    async def reply(self, attempt: Attempt) -> AsyncIterator[Reply]:
-        """Send the request of *attempt*; charge its cost even if the answer fails."""
+    def run(self) -> Awaitable[T]:
+        """Return what *read* returns for the attempt that succeeds."""
+        return self.step.run(self._attempt)
+
+    async def _attempt(self, attempt: Attempt) -> T:
+        """Send the request of *attempt* and read the reply; charge its cost even if it fails."""
         request = self._requests.render(attempt.route)
         reply = self._requests.send(request, attempt.key.api_key_env)
         observers = self._state.middleware.observers
-        ids = self.step.number, attempt.number, attempt.route
         if observers is not None:
-            base_url = request.provider.base_url
-            observers(RequestSent(*ids, self._conversation, base_url))
-        with self._meter.charging(self.step, attempt, request, reply):
+            sent = RequestSent(
+                self.step.number, attempt.number, attempt.route,
+                self._conversation, request.provider.base_url,
+            )  # fmt: skip
+            observers(sent)
+        reserved = self._meter.reserve(attempt)
+        try:
             async with reply:
-                yield reply
+                found = await self._read(reply, attempt)
             if observers is not None:
-                observers(AnswerRead(*ids, reply.parts, reply.stop, reply.model))
+                answer = AnswerRead(
+                    self.step.number, attempt.number, attempt.route,
+                    reply.parts, reply.stop, reply.model,
+                )  # fmt: skip
+                observers(answer)
+        except BaseException as error:
+            self._meter.charge(self.step, attempt, request, reply, reserved, error)
+            raise
+        self._meter.charge(self.step, attempt, request, reply, reserved)
+        return found
 
     def repair(self, failure: Failure) -> str | None:
         """Change the next request as *failure*, which ended the step, asks; see `StepRequests`."""

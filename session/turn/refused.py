@@ -66,7 +66,7 @@ class Remedies:
         self._before: tuple[Route, tuple[Cure, ...]] | None = None
         self.messages_before: int | None = None
 
-    async def apply(self, error: Exception, step: MeteredStep | None) -> str | None:
+    async def apply(self, error: Exception, step: MeteredStep[None] | None) -> str | None:
         """Change what the next step sends after *error* ended *step*; None: nothing is left to try.
 
         Raises:
@@ -87,7 +87,7 @@ class Remedies:
             return self._without_filtered(failure, step)
         return self._plain_text(error, failure, step)
 
-    def _without_filtered(self, failure: Failure, step: MeteredStep) -> str | None:
+    def _without_filtered(self, failure: Failure, step: MeteredStep[None]) -> str | None:
         """Leave out, once, the messages that were new when a filter refused an earlier turn.
 
         The first such failure ends its turn, because no other route would do better. The
@@ -100,7 +100,7 @@ class Remedies:
         self._before = failure.route, self._state.cures.get(failure.route, ())
         return step.leave_out(failure, names)
 
-    def _cured(self, failure: Failure, step: MeteredStep) -> str | None:
+    def _cured(self, failure: Failure, step: MeteredStep[None]) -> str | None:
         """Return the change that *failure* names, beyond the one that the step itself made."""
         cure = failure.cure
         kinds = _REFUSALS | {FailureKind.CONTENT_FILTER}
@@ -122,7 +122,9 @@ class Remedies:
         self.messages_before = before
         return True
 
-    def _plain_text(self, error: Exception, failure: Failure, step: MeteredStep) -> str | None:
+    def _plain_text(
+        self, error: Exception, failure: Failure, step: MeteredStep[None]
+    ) -> str | None:
         """Let the next step send plain text, once."""
         route = failure.route
         if self._is_plain or route is None or not all(map(_may_be_of_history, failures_of(error))):

@@ -27,43 +27,66 @@ if TYPE_CHECKING:
     from .transcript import Transcript
 
 
+class _EagerCalls:
+    """The calls of one step whose tools start before the answer ends.
+
+    Attributes:
+        tools: Runs each of them.
+        started: The calls as they came, each with its index in the stored message.
+        failures: What the runs raised.
+        one_at_a_time: For tools that may not run beside others.
+    """
+
+    def __init__(self, tools: ToolRun) -> None:
+        self.tools = tools
+        self.started: list[tuple[ToolCall, int]] = []
+        self.failures: list[BaseException] = []
+        self.one_at_a_time = anyio.Lock()
+
+
 class ReplyReader:
     """Read the attempts of one step; only a complete answer joins the conversation.
 
     Args:
         requested: The route that the step asks for.
         eager: Runs a tool as soon as its call is complete; None: tools wait for the end.
+        emit: Called with each delta as it comes.
 
     Attributes:
         parts: The parts of the answer, once it is complete.
     """
 
-    def __init__(self, transcript: Transcript, requested: Route, eager: ToolRun | None) -> None:
+    def __init__(
+        self,
+        transcript: Transcript,
+        requested: Route,
+        eager: ToolRun | None,
+        *,
+        emit: Callable[[Event], None],
+    ) -> None:
         self.parts: Sequence[Part] = ()
         self._usage: Usage | None = None
         self._requested = requested
         self._transcript = transcript
-        self._eager = eager
-        self._one_at_a_time = anyio.Lock()  # for tools that may not run beside others
-        self._failures: list[BaseException] = []
+        self._eager = None if eager is None else _EagerCalls(eager)
+        self._emit = emit
         self._stored: Message | None = None  # with the calls that were started
-        self._started: list[tuple[ToolCall, int]] = []  # calls as they came, and their index
 
     @property
     def has_run(self) -> bool:
         """True if a tool may have run, so that its call is stored even if the answer fails."""
         return self._stored is not None
 
-    async def read(self, reply: Reply, attempt: Attempt, emit: Callable[[Event], None]) -> None:
+    async def read(self, reply: Reply, attempt: Attempt) -> None:
         """Read one attempt to its end, and emit its deltas as they come.
 
         Raises:
             ProviderError: The answer is not complete.
         """
         if self._eager is None:
-            await self._read(reply, attempt, emit, None)
+            await self._read(reply, attempt, None)
         else:
-            await self._read_and_run(reply, attempt, emit)
+            await self._read_and_run(self._eager, reply, attempt)
         self.parts, self._usage = reply.parts, reply.usage
 
     async def keep(self, route: Route, attempts: Sequence[AttemptRecord]) -> Message:
@@ -103,14 +126,8 @@ class ReplyReader:
         await self._transcript.change(self._stored, edit)
         return self._stored
 
-    async def _read(
-        self,
-        reply: Reply,
-        attempt: Attempt,
-        emit: Callable[[Event], None],
-        tasks: TaskGroup | None,
-    ) -> None:
-        has_emitted = False
+    async def _read(self, reply: Reply, attempt: Attempt, tasks: TaskGroup | None) -> None:
+        has_emitted, emit = False, self._emit
         try:
             async for delta in reply:
                 if not has_emitted:
@@ -123,14 +140,12 @@ class ReplyReader:
             if has_emitted:
                 attempt.emitted(reply.parts)
 
-    async def _read_and_run(
-        self, reply: Reply, attempt: Attempt, emit: Callable[[Event], None]
-    ) -> None:
+    async def _read_and_run(self, calls: _EagerCalls, reply: Reply, attempt: Attempt) -> None:
         """Read on while tools run; a failure of the answer does not cancel them."""
         failures: list[BaseException] = []
         async with anyio.create_task_group() as tasks:
             try:
-                await self._read(reply, attempt, emit, tasks)
+                await self._read(reply, attempt, tasks)
             except anyio.get_cancelled_exc_class():
                 raise
             except BaseException as error:  # noqa: BLE001 - raised below, when the tools have ended
@@ -138,7 +153,7 @@ class ReplyReader:
                 if not isinstance(error, Exception):
                     tasks.cancel_scope.cancel()
             await reply.end()  # the tools may ask a model as well, and wait for our place
-        raise_first([*self._failures, *failures])
+        raise_first([*calls.failures, *failures])
 
     async def _start(
         self, delta: ToolCallEnded, reply: Reply, attempt: Attempt, tasks: TaskGroup
@@ -148,9 +163,9 @@ class ReplyReader:
         A call that cannot be stored waits for the end of the answer, as without `eager`.
         """
         assert self._eager is not None  # noqa: S101 - the caller has checked
-        if not self._eager.has(delta.name):
+        if not self._eager.tools.has(delta.name):
             return  # the call gets an error result once the answer has ended
-        started = [call for call, _ in self._started]
+        started = [call for call, _ in self._eager.started]
         parts: list[Part] = []
         for part in reply.parts:
             if isinstance(part, Reasoning) and part.complete and not self.has_run:
@@ -161,7 +176,7 @@ class ReplyReader:
             return
         with suppress(StoreError):
             index = await self._store_call([*parts, part], attempt.route)
-            self._started.append((part, index))
+            self._eager.started.append((part, index))
             attempt.tool_started(delta.name)
             tasks.start_soon(self._run, index, tasks)
 
@@ -178,19 +193,19 @@ class ReplyReader:
         """Run the call with that *index*; a result that cannot be stored now is stored later."""
         assert self._eager is not None  # noqa: S101 - the caller has checked
         assert self._stored is not None  # noqa: S101 - the call is in it
-        message = self._stored
+        message, tools = self._stored, self._eager.tools
         try:
-            if self._eager.may_run_beside(message.parts[index]):
-                await self._eager.run(message, index)
+            if tools.may_run_beside(message.parts[index]):
+                await tools.run(message, index)
                 return
-            async with self._one_at_a_time:
-                await self._eager.run(message, index)
+            async with self._eager.one_at_a_time:
+                await tools.run(message, index)
         except StoreError:
             return
         except anyio.get_cancelled_exc_class():
             raise
         except BaseException as error:  # noqa: BLE001 - raised when the tools have ended
-            self._failures.append(error)
+            self._eager.failures.append(error)
             if not isinstance(error, Exception):
                 tasks.cancel_scope.cancel()
 
@@ -199,7 +214,8 @@ class ReplyReader:
 
         Calls are compared whole, because some providers give several calls the same id.
         """
-        return next((stored.parts[at] for call, at in self._started if call == part), part)
+        started = () if self._eager is None else self._eager.started
+        return next((stored.parts[at] for call, at in started if call == part), part)
 
 
 def _is_pending(part: Part) -> bool:

@@ -19,17 +19,15 @@ from ..cost.ledger import Ledger
 from ..cost.price import Price
 from ..deadline import Deadline
 from ..event import Event, Listener, TurnEnded
-from ..step.attempt import Attempt
 from ..step.middleware import Sidestep
 from ..store.memory import MemoryStore
 from ..store.store import Store
 from ..tool.tool import Tool
 from .conversation_caches import ConversationCaches
 from .event_stream import EventStream
-from .metered_step import MeteredStep
+from .metered_step import MeteredStep, read_text
 from .session_state import SessionState
 from .size import ConversationSize
-from .step_requests import text_of
 from .stored_cooldowns import StoredCooldowns
 from .transcript import Transcript
 from .turn import Turn
@@ -294,18 +292,14 @@ class Session:
         metered = MeteredStep(
             state,
             conversation,
+            read_text,
             asked=state.asked if route is None else route,
             emit=partial(emit, journal=journal),
             journal=journal,
             is_own=is_own,
         )
-
-        async def call(attempt: Attempt) -> str:
-            async with metered.reply(attempt) as reply:
-                return await text_of(reply)
-
         try:
-            return await run_in_child_task(partial(metered.step.run, call))
+            return await run_in_child_task(metered.run)
         finally:
             metered.close()
 

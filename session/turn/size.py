@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from ...provider.conversation import Conversation, Message
     from ...provider.route import Route
     from ..step.middleware import Sidestep
-    from .step_requests import StepRequests
     from .transcript import Transcript
 
 
@@ -42,11 +41,6 @@ class ConversationSize:
             return None
         counted = self.counts if is_own else {}
         return Needs.of(conversation, boundary=boundary, counted=counted)
-
-    async def count(self, requests: StepRequests, route: Route) -> int | None:
-        """Return the tokens of the step as the provider of *route* counts; None: it does not."""
-        tokens = await requests.count(route)
-        return None if tokens is None else tokens + requests.longest_answer
 
     def answered(self, message: Message) -> None:
         """Record the input tokens of *message*, the last answer, as its provider counted them.

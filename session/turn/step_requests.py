@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...provider.client.refused_request import resolved
-from ...provider.conversation import Text
 from ...provider.cure import Change, Cure
 from ...provider.failure import FailureKind
 from ...provider.route import Route
@@ -23,17 +22,6 @@ _UNSPEAKABLE = frozenset({Change.LEAVE_OUT_IMAGES, Change.LEAVE_OUT_FILTERED, Ch
 """The changes with a detail that no reader understands."""
 
 Cures = dict[Route, tuple[Cure, ...]]
-
-
-async def text_of(reply: Reply) -> str:
-    """Read *reply* to its end, and return its text.
-
-    Raises:
-        ProviderError: The answer is not complete.
-    """
-    async for _ in reply:
-        pass
-    return "".join(part.text for part in reply.parts if isinstance(part, Text))
 
 
 def _known(api_key_env: str | None, rendering: RenderedRequest) -> str | None:
@@ -89,14 +77,15 @@ class StepRequests:
         )
 
     async def count(self, route: Route) -> int | None:
-        """Return the tokens of the request as the provider of *route* counts; None: unknown."""
-        rendering = self.render(route)
-        return await self._client.count(rendering, api_key_env=_known(self._last_key, rendering))
+        """Return the tokens of the request and its longest answer; None: unknown.
 
-    @property
-    def longest_answer(self) -> int:
-        """Tokens that an answer may take; 0: the provider decides."""
-        return self.conversation.settings.max_output_tokens or 0
+        The provider of *route* counts the request.
+        """
+        rendering = self.render(route)
+        key = _known(self._last_key, rendering)
+        tokens = await self._client.count(rendering, api_key_env=key)
+        longest = self.conversation.settings.max_output_tokens or 0
+        return None if tokens is None else tokens + longest
 
     def repair(self, failure: Failure) -> str | None:
         """Change the request as *failure* asks, and return the change; None: no byte changed."""

@@ -18,7 +18,6 @@ from ..error import BudgetExceeded, FallbackUnsafe, StepFailed, StoreError
 from ..event import Compacted, Event, Listener, TurnEnded, notify
 from ..journal.journal import JournalScope
 from ..observation import TurnStarted
-from ..step.attempt import Attempt
 from ..step.base_attempt import BaseAttempt
 from .broken_answers import BrokenAnswers
 from .metered_step import MeteredStep
@@ -60,7 +59,7 @@ class Turn:
         self._last_break: FallbackUnsafe | None = None
         self._route = state.route
         self._text = self._unstored_text = ""
-        self._metered: MeteredStep | None = None  # the last step
+        self._metered: MeteredStep[None] | None = None  # the last step
         self._attempts: Sequence[BaseAttempt] = ()  # of the step that failed, if one has
 
     def emit(self, event: Event) -> None:
@@ -188,12 +187,13 @@ class Turn:
 
     async def _step_that_fits(self) -> Message:
         """Take a step; after a refusal, change what is sent and try again."""
-        remedies = Remedies(self._state)
+        remedies: Remedies | None = None
         while True:
             self._metered = None
             try:
                 return await self._step()
             except (StepFailed, ProviderError) as error:
+                remedies = remedies or Remedies(self._state)
                 apply = partial(remedies.apply, error, self._metered)
                 if await self._in_time(apply, "the conversation was shortened") is None:
                     raise
@@ -204,11 +204,11 @@ class Turn:
         """Return the answer to the conversation, after storing it."""
         state = self._state
         state.ask_for(state.asked)  # the route may differ, if the configuration changed
-        self._metered = metered = self._metered_step()
         eager = self._tools if state.eager else None
-        reader = ReplyReader(state.transcript, state.route, eager)
+        reader = ReplyReader(state.transcript, state.route, eager, emit=self.emit)
+        self._metered = metered = self._metered_step(reader)
         try:
-            await metered.step.run(partial(self._attempt, metered, reader))
+            await metered.run()
         except BaseException as exc:
             self._route, self._attempts = state.route, metered.step.attempts
             is_broken = isinstance(exc, FallbackUnsafe) and reader.has_run
@@ -227,12 +227,8 @@ class Turn:
         state.caches.answered(self._route)
         return message
 
-    async def _attempt(self, metered: MeteredStep, reader: ReplyReader, attempt: Attempt) -> None:
-        async with metered.reply(attempt) as reply:
-            await reader.read(reply, attempt, self.emit)
-
     async def _keep_failed(
-        self, reader: ReplyReader, metered: MeteredStep, *, is_broken: bool
+        self, reader: ReplyReader, metered: MeteredStep[None], *, is_broken: bool
     ) -> Message | None:
         """Store what a failed step leaves; return it if its answer broke off after a tool ran.
 
@@ -248,13 +244,14 @@ class Turn:
             return None  # the error of the step says more
         return message if is_broken else None
 
-    def _metered_step(self) -> MeteredStep:
+    def _metered_step(self, reader: ReplyReader) -> MeteredStep[None]:
         state = self._state
         messages = list(state.transcript.messages)
         left = self._deadline.left()
         return MeteredStep(
             state,
             replace(state.conversation, messages=messages),
+            reader.read,
             asked=state.asked,
             emit=self.emit,
             journal=self.journal,
