@@ -56,9 +56,12 @@ async def run_to_end(work: Callable[[], Coroutine[Any, Any, None]], *, seconds: 
     if sniffio.current_async_library() != "asyncio":
         await work()
         return
-    from asyncio import CancelledError, get_running_loop, shield  # already imported by now
+    from asyncio import CancelledError, current_task, get_running_loop, shield  # loaded by now
 
     cancelled: CancelledError | None = None
+    owner = current_task()
+    assert owner is not None  # noqa: S101 - this is a coroutine of a task
+    requests = owner.cancelling()
     # The scope holds off the cancellations of other scopes, so that only asyncio's own gets here.
     with anyio.CancelScope(shield=True):
         loop = get_running_loop()
@@ -71,7 +74,8 @@ async def run_to_end(work: Callable[[], Coroutine[Any, Any, None]], *, seconds: 
                 try:
                     await shield(task)
                 except CancelledError as error:
-                    if not task.cancelled():
+                    # Whoever cancels every task of the loop cancels both.
+                    if not task.cancelled() or owner.cancelling() > requests:
                         cancelled = error
                 except Exception:  # noqa: BLE001, S110 - raised below
                     pass

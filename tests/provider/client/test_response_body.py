@@ -68,6 +68,27 @@ async def test_a_task_that_is_cancelled_while_it_closes_ends_closed(
     assert body.is_released is (way == "release")
 
 
+@pytest.mark.parametrize("is_last", [False, True], ids=["first", "last"])
+@pytest.mark.parametrize("way", ["release", "abandon"])
+async def test_a_task_that_is_cancelled_with_every_other_one_ends_closed_and_cancelled(
+    way: str, *, is_last: bool
+) -> None:
+    response = Response()
+    body = body_of(response)
+    task = asyncio.create_task(getattr(body, way)())
+    for _ in range(2):
+        await asyncio.sleep(0)
+
+    others = asyncio.all_tasks() - {task, asyncio.current_task()}
+    for each in [*others, task] if is_last else [task, *others]:
+        each.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert others
+    assert response.is_closed
+
+
 @SHELTERED
 async def test_a_scope_that_is_cancelled_before_it_closes_ends_closed(is_sheltered: bool) -> None:
     response = Response()
