@@ -29,6 +29,7 @@ class BaseAttemptLoop:
     def __del__(self) -> None:
         if self._step.following is not None:  # nobody has taken the next attempt
             leave(self._step)
+        self._step.release_reserved()  # whoever enters the attempt later reserves it again
 
 
 class AttemptLoop(BaseAttemptLoop):

@@ -308,6 +308,12 @@ class BaseStep:
             self.degraded.release(self.walk.key, self.retrying)
             self.retrying = None
 
+    def release_reserved(self) -> None:
+        """Let other steps probe the route of an attempt that was not entered."""
+        if self.reserved is not None:
+            self.degraded.release(self.walk.key, self.reserved)
+            self.reserved = None
+
     def end(self, error: BaseException | None) -> None:
         """End the step with *error*, unless it has ended; None: with an answer."""
         if self.is_over:
@@ -315,9 +321,7 @@ class BaseStep:
         self.is_over = True
         if self.retrying is not None:
             self.end_retrying()
-        if self.reserved is not None:
-            self.degraded.release(self.walk.key, self.reserved)
-            self.reserved = None
+        self.release_reserved()
         if self.attempts and self.attempts[-1].probe is not None:
             self.end_probe(self.attempts[-1], "none")
         if self.reporter.has_listeners:

@@ -351,3 +351,30 @@ async def test_a_step_that_is_left_before_its_probe_is_answered_gives_the_probe_
 
     assert [route for route, _ in world.asked] == [A]
     assert attempt.route == A  # it is still referred to
+
+
+@pytest.mark.parametrize("is_raised", [False, True], ids=["by break", "by an exception"])
+async def test_a_loop_that_is_left_before_its_probe_is_entered_gives_the_probe_back(
+    *, is_raised: bool
+) -> None:
+    world = World(max_upstream_retry_attempts=0)
+    world.down[A] = lambda: world.clock.now < 60.0
+    await world.clock.play(world.conversation(), partial(world.clock.sleep, 61.0))
+    world.asked.clear()
+    step = world.middleware.step(A)
+    left: list[AssertionError] = []
+
+    try:
+        async for attempt in step:
+            assert attempt.route == A
+            assert not is_raised, "before the attempt is entered"
+            break
+    except AssertionError as error:
+        left.append(error)  # its traceback refers to the step
+    await world.clock.play(world.conversation())
+
+    assert [route for route, _ in world.asked] == [A]
+    assert bool(left) is is_raised
+    async with attempt:  # it can be entered all the same
+        pass
+    assert step.is_over
