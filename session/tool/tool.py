@@ -189,10 +189,30 @@ class Tool:
         if self._is_async:
             returned = call()
         else:
-            # In a tuple, because trio lets no coroutine out of a thread, and a plain function may
-            # return the coroutine of an asynchronous one.
-            (returned,) = await anyio.to_thread.run_sync(lambda: (call(),))
+            returned = await _call_in_thread(call)
         return await returned if inspect.isawaitable(returned) else returned
+
+
+async def _call_in_thread(call: Callable[[], object]) -> object:
+    """Return what *call* returns, or raise what it raises.
+
+    A future of asyncio cannot raise every exception here: `GeneratorExit` would close the
+    coroutines that await it. And trio lets no coroutine out of a thread, which a plain function may
+    return. So the thread returns either in a list.
+    """
+    returned: list[object] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            returned.append(call())
+        except BaseException as error:  # noqa: BLE001 - raised below
+            raised.append(error)
+
+    await anyio.to_thread.run_sync(run)
+    if raised:
+        raise raised.pop()
+    return returned.pop()
 
 
 def _output_of(returned: object) -> tuple[Output, bool]:

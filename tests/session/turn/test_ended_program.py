@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import anyio
 import pytest
 
 from sidestep import (
     Event,
+    SqliteStore,
     TextDelta,
     Tool,
     ToolCall,
@@ -81,3 +83,37 @@ async def test_what_ends_the_program_ends_the_turn(
     assert counted["ToolRunStarted"] == counted["ToolRunEnded"]
     states = {part.state for each in messages for part in each.parts if isinstance(part, ToolCall)}
     assert not states & {"pending", "running"}
+
+
+@pytest.mark.parametrize("eager", [False, True], ids=["at the end", "eager"])
+@pytest.mark.parametrize("is_async", [False, True], ids=["in a thread", "in the loop"])
+async def test_a_tool_that_raises_generator_exit_ends_the_turn(
+    tmp_path: Path, *, is_async: bool, eager: bool
+) -> None:
+    def stop() -> None:
+        """Stop."""
+        raise GeneratorExit
+
+    async def stop_later() -> None:
+        """Stop."""
+        stop()
+
+    ended: list[str] = []
+    tool = Tool(stop_later if is_async else stop, name="stop")
+    answer = {"text": "So.", "tool_calls": CALLS[:1]}
+    async with (
+        SqliteStore(tmp_path / "session.db") as store,
+        Outage(
+            {B: [answer, {"text": "Done."}]},
+            route=B,
+            session={"tools": [tool], "eager": eager, "store": store},
+        ) as outage,
+    ):
+        outage.session.on_event = lambda event: ended.append(type(event).__name__)
+        with anyio.fail_after(60), pytest.raises(GeneratorExit):
+            await outage.session.turn("Go.")
+        messages = outage.session.conversation.messages
+
+    assert ended.count("ToolRunEnded") == ended.count("TurnEnded") == 1
+    states = {part.state for each in messages for part in each.parts if isinstance(part, ToolCall)}
+    assert states == {"interrupted"}
