@@ -112,13 +112,17 @@ class Observers:
 
     def __call__(self, observation: Observation) -> None:
         calls = self._calls.get(type(observation))
+        interrupt: BaseException | None = None
         for call, observer in self._find(type(observation)) if calls is None else calls:
             try:
                 call(observation)
-            except BaseException as exc:
-                if not is_own_error(exc):
-                    raise
-                self._complain(observer, observation)
+            except BaseException as exc:  # noqa: BLE001 - raised below, once all were called
+                if is_own_error(exc):
+                    self._complain(observer, observation)
+                else:
+                    interrupt = interrupt or exc
+        if interrupt is not None:
+            raise interrupt
 
     def _find(self, kind: type) -> tuple[tuple[Callable[[Any], object], Observer], ...]:
         """Return what to call with an observation of *kind*, each with its observer."""

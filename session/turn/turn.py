@@ -73,11 +73,13 @@ class Turn:
     async def run(self, prompt: str | None) -> TurnEnded:
         """Answer *prompt*; see `Session.turn`."""
         state = self._state
-        if state.middleware.observers is not None:
-            state.middleware.observers(TurnStarted(state.route, prompt, state.system))
+        if prompt is not None and state.prompts[-1:] != [prompt]:
+            state.prompts.append(prompt)
         state.ledger.begin_turn()
         try:
-            await self._begin(prompt)
+            if state.middleware.observers is not None:
+                state.middleware.observers(TurnStarted(state.route, prompt, state.system))
+            await self._begin()
             await self._take_steps_in_time()
         except BaseException as exc:
             with anyio.CancelScope(shield=True), suppress(StoreError):  # the next turn tries again
@@ -96,11 +98,9 @@ class Turn:
         self.emit(ended)
         return ended
 
-    async def _begin(self, prompt: str | None) -> None:
+    async def _begin(self) -> None:
         """Store the prompt, and before the first prompt the instructions."""
         state, transcript = self._state, self._state.transcript
-        if prompt is not None and state.prompts[-1:] != [prompt]:
-            state.prompts.append(prompt)
         await state.open()
         has_spoken = any(each.role == "user" for each in transcript.messages)
         if not (has_spoken or state.prompts):

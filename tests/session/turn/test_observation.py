@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from sidestep import AttemptFailed, AttemptStarted, StepEnded, TurnEnded
+from sidestep import AttemptFailed, AttemptStarted, StepEnded, Text, TurnEnded
 from sidestep.session.observation import (
     AnswerRead,
     FirstOutput,
@@ -53,6 +53,32 @@ async def test_an_observer_that_raises_is_logged_once_and_ends_no_turn(
     assert isinstance(seen[-1], TurnEnded)
     errors = [each for each in caplog.records if each.levelno >= logging.ERROR]
     assert ["the collector is gone" in each.message for each in errors] == [True]
+
+
+@pytest.mark.parametrize("kind", [TurnStarted, RequestSent, AnswerRead, TurnEnded])
+async def test_an_observer_that_ends_the_program_loses_no_prompt(kind: type[Observation]) -> None:
+    class Stop(BaseException):
+        """As a Ctrl-C."""
+
+    seen: list[Observation] = []
+    ends = True
+
+    def stop(observation: Observation) -> None:
+        if ends and isinstance(observation, kind):
+            raise Stop
+
+    async with Outage({A: {"text": "hello"}}) as outage:
+        outage.middleware.observe(stop)
+        outage.middleware.observe(seen.append)
+        with pytest.raises(Stop):
+            await outage.session.turn("hi")
+        ends = False
+        assert [type(each) for each in (seen[0], seen[-1])] == [TurnStarted, TurnEnded]
+        ended = await outage.session.turn(None)
+        sent = [each for each in outage.session.conversation.messages if each.role == "user"]
+
+    assert ended.text == "hello"
+    assert [part.text for each in sent for part in each.parts if isinstance(part, Text)] == ["hi"]
 
 
 async def test_an_observer_that_was_ended_gets_no_further_step() -> None:
