@@ -8,8 +8,6 @@ from ...provider.conversation import Text, ToolCall
 from ..step.move_policy import MoveHistory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ...provider.conversation import Conversation, Message
     from ..plan.plan import Plan
 
@@ -42,24 +40,28 @@ def history_of(conversation: Conversation) -> MoveHistory:
     )
 
 
-def begins_turn(message: Message, before: Sequence[Message]) -> bool:
-    """True if *message*, which follows the messages *before*, is a prompt of the user.
+def begins_turn(message: Message, answer: Message | None) -> bool:
+    """True if *message* is a prompt of the user.
 
     A text after the results of calls is none. Claude Code sends one with each result: how many
     tokens are left, and the like. The model has not ended its turn there.
+
+    Args:
+        answer: The model's last message before it; None: there is none.
     """
     if message.role != "user" or not any(isinstance(part, Text) for part in message.parts):
         return False
-    answer = next((each for each in reversed(before) if each.role == "assistant"), None)
     return answer is None or not answer.has_calls
 
 
 def _running(messages: list[Message]) -> list[Message]:
     """Return the answers since the user's last prompt."""
     found: list[Message] = []
-    for at in reversed(range(len(messages))):
-        if messages[at].role == "assistant":
-            found.append(messages[at])
-        elif begins_turn(messages[at], messages[:at]):
-            break
+    answer: Message | None = None
+    for message in messages:
+        if message.role == "assistant":
+            found.append(message)
+            answer = message
+        elif begins_turn(message, answer):
+            found.clear()
     return found

@@ -5,16 +5,15 @@ Only what a model wrote is kept: no prompt, and no output of a tool.
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from dataclasses import replace
-from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
 
-from ...provider.conversation import Message, Text, ToolCall
+from ...provider.conversation import Message, ToolCall
 from ...provider.conversation_json import message_to_json, read_message
 from ...provider.error import ConfigError
 from ...provider.json_value import mapping, read_json, write_json
+from .conversation_hash import ConversationHash, calls_of, hash_of, plain_json, text_of
 from .history import begins_turn
 
 if TYPE_CHECKING:
@@ -80,12 +79,13 @@ class AnswerMemory:
             shown: Those that the client was sent; its calls may have other ids.
         """
         answer = Message("assistant", [*parts], route=route)
-        ids = [call.id for call in _calls(shown)]
+        ids = [call.id for call in calls_of(shown)]
         body = write_json({"message": message_to_json(answer), "ids": ids})
-        name = _name(shown, asked.messages)
+        before = ConversationHash(asked.messages)
+        name = _name(shown, before)
         if name is None or len(body) > LARGEST:
             return
-        key = f"{name} {_digest(asked.messages)}"
+        key = f"{name} {before.digest()}"
         self._put(key, body)
         self._save([key], self._shrink())
 
@@ -95,22 +95,23 @@ class AnswerMemory:
         Returns:
             The routes of those in the turn that still runs.
         """
-        restored: list[Message] = []
+        restored = ConversationHash()
         running: list[Route] = []
+        answer: Message | None = None
         for run in _runs(conversation.messages):
             if run[0].role != "assistant":
-                if begins_turn(run[0], restored):
+                if begins_turn(run[0], answer):
                     running.clear()
-                restored += run
+                restored.messages += run
                 continue
-            for message in self._restored(run, restored):
-                restored.append(message)
-                if message.route is not None:
-                    running.append(message.route)
-        conversation.messages = restored
+            found = self._restored(run, restored)
+            running += (message.route for message in found if message.route is not None)
+            restored.messages += found
+            answer = found[-1]
+        conversation.messages = restored.messages
         return running
 
-    def _restored(self, run: list[Message], before: list[Message]) -> list[Message]:
+    def _restored(self, run: list[Message], before: ConversationHash) -> list[Message]:
         """Return the messages in place of *run*, which stand between two of the user."""
         joined = Message("assistant", [part for message in run for part in message.parts])
         whole = self._find(joined, before)
@@ -119,7 +120,7 @@ class AnswerMemory:
         found = (self._find(message, before) or message for message in run)
         return list(found) if len(run) > 1 else run
 
-    def _find(self, copy: Message, before: Sequence[Message]) -> Message | None:
+    def _find(self, copy: Message, before: ConversationHash) -> Message | None:
         """Return the remembered answer of which *copy* is the client's, with its results."""
         key = self._key(copy, before)
         if key is None:
@@ -131,13 +132,13 @@ class AnswerMemory:
         answer = kept[0]
         return replace(answer, parts=_with_results(answer.parts, copy.parts))
 
-    def _key(self, copy: Message, before: Sequence[Message]) -> str | None:
+    def _key(self, copy: Message, before: ConversationHash) -> str | None:
         """Return the key of the answer of which *copy* may be; None: none, or one of several."""
         name = _name(copy.parts, before)
         keys = () if name is None else self._named.get(name, ())
         if not keys:
             return None
-        key = f"{name} {_digest(before)}"
+        key = f"{name} {before.digest()}"
         if key in keys:
             return key
         return next(iter(keys)) if len(keys) == 1 and _is_unmistakable(copy.parts) else None
@@ -189,7 +190,7 @@ def _read(body: bytes) -> tuple[Message, list[str]] | None:
     except (ConfigError, ValueError):
         return None
     ids = kept.get("ids")
-    if not isinstance(ids, list) or len(ids) != len(_calls(answer.parts)):
+    if not isinstance(ids, list) or len(ids) != len(calls_of(answer.parts)):
         return None
     return answer, ids
 
@@ -201,7 +202,7 @@ def _runs(messages: Iterable[Message]) -> Iterator[list[Message]]:
     """
     run: list[Message] = []
     for message in messages:
-        if message.role == "assistant" and not _has_results(run):
+        if message.role == "assistant" and not (run and _has_results(run[-1])):
             run.append(message)
             continue
         if run:
@@ -213,67 +214,27 @@ def _runs(messages: Iterable[Message]) -> Iterator[list[Message]]:
         yield run
 
 
-def _has_results(run: Sequence[Message]) -> bool:
-    """True if a result follows the messages, so that the next message is another answer."""
-    return any(call.output is not None for message in run for call in _calls(message.parts))
+def _has_results(message: Message) -> bool:
+    """True if a result follows *message*, so that the next message is another answer."""
+    return any(call.output is not None for call in calls_of(message.parts))
 
 
-def _name(parts: Sequence[Part], before: Sequence[Message]) -> str | None:
+def _name(parts: Sequence[Part], before: ConversationHash) -> str | None:
     """Return the name of an answer of *parts*; None: it has none, because it is empty."""
-    calls = _calls(parts)
+    calls = calls_of(parts)
     if calls:
         first = calls[0]
-        return f"call {_hash(f'{first.id} {first.name} {_plain(first.input)}')}"
-    text = _text(parts)
-    return f"text {_hash(f'{_question(before)} {text}')}" if text else None
+        return f"call {hash_of(f'{first.id} {first.name} {plain_json(first.input)}')}"
+    text = text_of(parts)
+    return f"text {hash_of(f'{before.question()} {text}')}" if text else None
 
 
 def _is_unmistakable(parts: Sequence[Part]) -> bool:
     """True if no other conversation has an answer of *parts*, as with an id made by chance."""
-    calls = _calls(parts)
+    calls = calls_of(parts)
     if not calls:
-        return len(_text(parts)) >= LONG_TEXT
+        return len(text_of(parts)) >= LONG_TEXT
     return len(calls[0].id.replace(calls[0].name, "")) >= LONG_ID
-
-
-def _digest(messages: Sequence[Message]) -> str:
-    """Return a hash of all that was said and called in *messages*, and of what came of it."""
-    found = sha256()
-    for message in messages:
-        calls = [
-            (call.name, _plain(call.input), _output_text(call)) for call in _calls(message.parts)
-        ]
-        said = json.dumps([message.role, _text(message.parts), calls])
-        found.update(f"{said}\n".encode())
-    return found.hexdigest()
-
-
-def _output_text(call: ToolCall) -> str:
-    return _text(call.output) if isinstance(call.output, list) else call.output or ""
-
-
-def _plain(value: object) -> str:
-    """Return *value* as JSON, the same after a client has read and written it."""
-    text = json.dumps(value, sort_keys=True)
-    return json.dumps(json.loads(text, parse_float=_number), sort_keys=True)
-
-
-def _number(text: str) -> float:
-    """Return the number in *text*; JavaScript writes ``1.0`` as ``1``."""
-    number = float(text)
-    return int(number) if number.is_integer() else number
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode("utf-8", "replace")).hexdigest()
-
-
-def _question(messages: Sequence[Message]) -> str:
-    """Return a hash of the last text of the user, because many answers have the same short text."""
-    for message in reversed(messages):
-        if message.role == "user" and (text := _text(message.parts)):
-            return _hash(text)
-    return ""
 
 
 def _outline(
@@ -284,24 +245,16 @@ def _outline(
     Args:
         ids: The ids that the client has for the calls; None: their own.
     """
-    calls = _calls(parts)
+    calls = calls_of(parts)
     ids = [call.id for call in calls] if ids is None else ids
-    return _text(parts), [
+    return text_of(parts), [
         (id_, call.name, call.input) for id_, call in zip(ids, calls, strict=True)
     ]
 
 
-def _calls(parts: Sequence[Part]) -> list[ToolCall]:
-    return [part for part in parts if isinstance(part, ToolCall)]
-
-
-def _text(parts: Sequence[Part]) -> str:
-    return "".join(part.text for part in parts if isinstance(part, Text)).strip()
-
-
 def _with_results(parts: Sequence[Part], copy: Sequence[Part]) -> list[Part]:
     """Return *parts* with the results of the calls, which only the client knows, in order."""
-    results = iter(_calls(copy))
+    results = iter(calls_of(copy))
     return [
         _with_result(part, next(results)) if isinstance(part, ToolCall) else part for part in parts
     ]
