@@ -21,10 +21,15 @@ _LINE_ENDS = (
 """What some readers take for the end of a line, and how JSON escapes it."""
 
 
+class JsonTooLarge(ValueError):
+    """JSON that no reader here takes: nested too deeply, or with a number of too many digits."""
+
+
 def read_json(data: bytes | str) -> Any:
     """Return the parsed *data*; a lone surrogate in it becomes a question mark.
 
     Raises:
+        JsonTooLarge: It is nested too deeply, or a number has too many digits.
         ValueError: *data* is not JSON.
     """
     try:
@@ -32,11 +37,22 @@ def read_json(data: bytes | str) -> Any:
     except (TypeError, ValueError):
         # The strict parser refuses a lone \\ud83d. Some servers send it when they cut an emoji
         # between two tokens; in a variable it raises `TypeError`. Only failures pay for this.
-        try:
-            text = json.dumps(json.loads(data), ensure_ascii=False)
-        except RecursionError as error:
-            raise ValueError("it is nested too deeply") from error
+        return _read_leniently(data)
+
+
+def _read_leniently(data: bytes | str) -> Any:
+    try:
+        text = json.dumps(json.loads(data), ensure_ascii=False)
+    except RecursionError as error:
+        raise JsonTooLarge("it is nested too deeply") from error
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError as error:  # the limit of `int`
+        raise JsonTooLarge("a number in it has too many digits") from error
+    try:
         return from_json(text.encode("utf-8", "replace"))
+    except ValueError as error:  # the strict parser takes fewer levels
+        raise JsonTooLarge("it is nested too deeply") from error
 
 
 def is_json(data: bytes) -> bool:

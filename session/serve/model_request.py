@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 from ...provider.client.decompression import decompressor_of
 from ...provider.error import ProviderError
 from ...provider.failure import Failure, FailureKind
-from ...provider.json_value import read_json, write_body
+from ...provider.json_value import JsonTooLarge, read_json, write_body
 from ...provider.relay.own_request import (
     OwnRequest,
     address_of,
@@ -193,6 +193,8 @@ def _decompressed(http: HttpRequest) -> bytes:
 def _object(content: bytes) -> Mapping[str, Any]:
     try:
         body = read_json(content)
+    except JsonTooLarge as error:
+        raise bad_request(f"the body cannot be read, because {error}") from None
     except ValueError:
         raise bad_request("the body is not JSON: send an object") from None
     if not isinstance(body, dict):

@@ -77,6 +77,10 @@ async def test_without_a_wait_that_helps_none_is_named() -> None:
     ("body", "status", "words"),
     [
         pytest.param(b"{", 400, "not JSON", id="no JSON"),
+        pytest.param(b'{"a": "\xff"}', 400, "not JSON", id="no UTF-8"),
+        pytest.param(b"[" * 300 + b"]" * 300, 400, "nested too deeply", id="many levels"),
+        pytest.param(b"[" * 9999 + b"]" * 9999, 400, "nested too deeply", id="very many levels"),
+        pytest.param(b'{"a": %b}' % (b"9" * 5000), 400, "too many digits", id="many digits"),
         pytest.param(b"[]", 400, "not a JSON object", id="no object"),
         pytest.param(b"{}", 400, "model is missing", id="no model"),
         pytest.param(b'{"model": 7}', 400, "model is missing", id="a number"),
