@@ -64,7 +64,7 @@ class Secret:
         """Return *text* with ``[key]`` in place of each key, its start, and similar shapes."""
         keys = self._keys()
         for key in keys:
-            text = text.replace(key, "[key]")
+            text = _without(text, key)
         for key in keys:
             text = _without_beginning(text, key)
         return redact_shapes(text)
@@ -82,7 +82,7 @@ class Secret:
             if link is None:
                 return error
             said = (str(link), repr(link))
-            if any(key in text for key in keys for text in said):
+            if any(_without(text, key) != text for key in keys for text in said):
                 return None
             link = link.__cause__ or link.__context__
         return None
@@ -114,6 +114,17 @@ def _spellings(key: str) -> Iterator[str]:
 
 def _is_word(text: str) -> bool:
     return text.isalpha() and text.islower()
+
+
+def _without(text: str, key: str) -> str:
+    """Return *text* with ``[key]`` in place of *key*, of a short one only where it is no part.
+
+    >>> _without("the key k is unknown", "k")
+    'the key [key] is unknown'
+    """
+    if len(key) >= _SHORTEST or key not in text:
+        return text.replace(key, "[key]")
+    return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", "[key]", text)
 
 
 def _without_beginning(text: str, key: str) -> str:

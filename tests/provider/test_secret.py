@@ -84,6 +84,30 @@ def test_a_word_in_a_key_hides_no_word(key: str) -> None:
     assert Secret(key).redact("three anthropic b") == "three anthropic b"
 
 
+@pytest.mark.parametrize(
+    ("key", "said", "shown"),
+    [
+        pytest.param("k", "a marker, key k, and 'k'.", "a marker, key [key], and '[key]'.", id="1"),
+        pytest.param("max", "maximum of max_tokens: max", "maximum of max_tokens: [key]", id="3"),
+        pytest.param("a.b", "a.bc, a.b and axb", "a.bc, [key] and axb", id="no pattern"),
+        pytest.param("-", "no key: -", "no key: [key]", id="no letter"),
+        pytest.param("longer42", "xlonger42x", "x[key]x", id="long enough to be no part of a word"),
+    ],
+)
+def test_a_short_key_is_hidden_where_it_is_no_part_of_a_word(
+    key: str, said: str, shown: str
+) -> None:
+    assert Secret(key).redact(said) == shown
+    assert Secret(None, others=(key,)).redact(said) == shown
+
+
+@pytest.mark.parametrize(("said", "is_printable"), [("a marker", True), ("the key k", False)])
+def test_an_exception_with_a_letter_of_a_short_key_is_quotable(
+    said: str, is_printable: bool
+) -> None:
+    assert (Secret("k").printable_error(ValueError(said)) is not None) is is_printable
+
+
 def test_a_key_that_begins_as_a_word_hides_no_word() -> None:
     said = "anthropic/claude refuses anthropic-test-1"
 
