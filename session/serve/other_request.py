@@ -11,6 +11,7 @@ import h11
 import httpx
 
 from ...provider.classify.exception import classify_exception
+from ...provider.classify.redirect import redirect_failure
 from ...provider.client.error_response import read_body
 from ...provider.client.response_body import Body
 from ...provider.error import ProviderError
@@ -73,6 +74,8 @@ async def pass_on(
             return error.failure
         body = Body(response)
         try:
+            if (refused := _redirect(response, own, caller)) is not None:
+                return refused
             await _copy(connection, response, body, own, is_head=request.method == "HEAD")
         finally:
             if not body.is_released:
@@ -136,7 +139,7 @@ async def _counted(
         if not body.is_released:
             await body.abandon()
     status = response.status_code
-    if status == 404 or status == 429 or status >= 500:
+    if 300 <= status < 400 or status in {404, 429} or status >= 500:
         return None
     headers = answered_headers(response.headers.multi_items(), own.secret)
     return status, headers, own.secret.redact_body(bytes(content))
@@ -190,6 +193,18 @@ async def _copy(
                 await connection.send_event(h11.Data(data=block))
         await body.release()
     await connection.send_event(h11.EndOfMessage())
+
+
+def _redirect(response: httpx.Response, own: OwnRequest, caller: Caller) -> Failure | None:
+    """Return why *response* does not go to a client with our token; None: it does.
+
+    A client that follows a redirect sends what it has for a key along, and it has our token.
+    """
+    failure = redirect_failure(response.status_code, response.headers, now=None)
+    if failure is None or not caller.hidden:
+        return None
+    message = own.secret.redact(f"{own.provider.name} {failure.message}")
+    return _bad_gateway(message, 502, failure.kind)
 
 
 def _length(response: httpx.Response) -> int:

@@ -162,7 +162,7 @@ async def test_a_count_is_the_providers_own() -> None:
         assert json.loads(request.body or b"") == COUNTED
 
 
-@pytest.mark.parametrize("status", [404, 429, 503])
+@pytest.mark.parametrize("status", [302, 307, 404, 429, 503])
 async def test_a_count_is_estimated_where_the_provider_does_not_count(status: int) -> None:
     async with (
         upstream(b"{}", status) as provider,
@@ -243,3 +243,53 @@ async def test_an_answer_that_breaks_off_ends_the_connection_and_is_told_in_one_
     assert len(told) == 2
     assert [each for each in caplog.records if each.exc_info] == []
     assert counted.json()["input_tokens"] > 0
+
+
+TOKEN = {"x-api-key": "sidestep-token"}
+ELSEWHERE = (("location", "https://elsewhere.example/v1/files/a?sig=1"),)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "shown"),
+    [
+        pytest.param(307, ELSEWHERE, 502, id="to another host"),
+        pytest.param(302, ELSEWHERE, 502, id="as a GET"),
+        pytest.param(308, (("location", "/v1/files/b"),), 502, id="to another path"),
+        pytest.param(301, (), 502, id="to nowhere"),
+        pytest.param(304, (), 304, id="not changed"),
+        pytest.param(201, ELSEWHERE, 201, id="what was made, and where"),
+    ],
+)
+async def test_a_client_with_our_token_is_not_redirected(
+    status: int, headers: tuple[tuple[str, str], ...], shown: int
+) -> None:
+    """It would send the token along, because SDKs take only `authorization` away."""
+    async with (
+        upstream(b"", status, headers=headers) as provider,
+        in_front_of(
+            {"anthropic": {"baseUrl": provider.url, "apiKeyEnv": "A_KEY"}},
+            environ={"A_KEY": "sk-of-ours-1234567890"},
+            token=TOKEN["x-api-key"],
+        ) as (_, http, *_rest),
+    ):
+        answer = await http.get("/anthropic/v1/files/a", headers=TOKEN)
+
+        assert answer.status_code == shown
+        if shown == 502:
+            assert "location" not in answer.headers
+            assert "with a redirect" in answer.text
+            assert "sig=1" not in answer.text
+
+
+async def test_a_client_with_its_own_key_is_redirected_as_by_the_provider() -> None:
+    async with (
+        upstream(b"", 307, headers=ELSEWHERE) as provider,
+        in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}, token=None) as (
+            _,
+            http,
+            *_rest,
+        ),
+    ):
+        answer = await http.get("/anthropic/v1/files/a", headers={"x-api-key": "its own"})
+
+        assert (answer.status_code, answer.headers["location"]) == (307, ELSEWHERE[0][1])
