@@ -40,19 +40,15 @@ _AGAIN = "(overloaded: send the request again)"
 """The words in a message after which Continue's `cn` asks again."""
 
 
-class Unserved(SidestepError):
+class RouteNotAsked(SidestepError):
     """A route may not be asked for this request, whatever the engine finds; nothing was sent.
 
-    Args:
-        kind: ``auth`` if no key may be sent there.
+    The status and the journal show the name of the class, because they show no message of ours.
     """
 
-    def __init__(self, message: str, kind: FailureKind = FailureKind.BAD_REQUEST) -> None:
-        super().__init__(message, kind)
-        self.kind = kind
 
-    def __str__(self) -> str:
-        return str(self.args[0])
+class NoKeyToSend(RouteNotAsked):
+    """No key may be sent to the route, or its provider is not known."""
 
 
 def failure_to_send(
@@ -88,8 +84,8 @@ def _last_failure(error: Exception, *, is_keyless: bool) -> Failure:
         return Failure(kind=FailureKind.CONTEXT_OVERFLOW, message="", status=status)
     if isinstance(error, ProviderError):
         return error.failure
-    if isinstance(error, Unserved):
-        return _no_route(is_keyless=error.kind is FailureKind.AUTH)
+    if isinstance(error, RouteNotAsked):
+        return _no_route(is_keyless=isinstance(error, NoKeyToSend))
     if isinstance(error, StepFailed):
         return error.failure or _no_route(is_keyless=is_keyless)
     if not isinstance(error, SidestepError):
@@ -109,7 +105,7 @@ def _story(error: Exception) -> str:
     """Return what happened, in one line; of an error that is not ours only its class."""
     if not isinstance(error, SidestepError):
         return f"sidestep could not answer this request ({type(error).__name__})"
-    notes = () if isinstance(error, Unserved) else getattr(error, "__notes__", ())
+    notes = () if isinstance(error, RouteNotAsked) else getattr(error, "__notes__", ())
     told = notes[-1] if notes else str(error)
     return redact_shapes(told if told.startswith("sidestep: ") else f"sidestep: {told}")
 

@@ -24,7 +24,7 @@ from .memory import AnswerMemory
 from .metering import metered
 from .model_request import JSON
 from .outlet import ClientLeft
-from .refused import Unserved, failure_to_send
+from .refused import NoKeyToSend, RouteNotAsked, failure_to_send
 from .shown_answer import ShownAnswer
 
 if TYPE_CHECKING:
@@ -218,12 +218,12 @@ class ServedStep:
         """
         route = attempt.route
         if (why := self._why_keyless(route)) is not None:
-            raise Unserved(f"{route}: {why}", FailureKind.AUTH)
+            raise NoKeyToSend(f"{route}: {why}")
         if self._own is not None and route == self._request.requested:
             await self._send_own(step, attempt, self._own)
             return
         if self._conversation() is None:
-            raise Unserved(f"{route} cannot be asked for this: {self._why_unread}")
+            raise RouteNotAsked(f"{route} cannot be asked for this: {self._why_unread}")
         await self._send_rendered(step, attempt)
 
     async def _send_own(self, step: Step, attempt: Attempt, own: OwnRequest) -> None:

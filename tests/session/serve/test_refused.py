@@ -139,7 +139,7 @@ async def test_an_outage_without_a_sibling_is_told_with_when_to_come_back() -> N
 
 
 @pytest.mark.parametrize("token", ["the-token-of-the-test", None], ids=["token", "own key"])
-async def test_a_route_without_a_key_is_a_401_that_says_which(token: str | None) -> None:
+async def test_a_route_without_a_key_is_a_401_and_the_status_says_so(token: str | None) -> None:
     answers = {CLAUDE: {"text": "Never."}, "groq/llama": {"text": "Never."}}
     keys = {"groq": ""}
     async with serving(answers, keys=keys, token=token) as served:
@@ -151,6 +151,8 @@ async def test_a_route_without_a_key_is_a_401_that_says_which(token: str | None)
         assert answer.status_code == 401
         assert ("groq/llama: GROQ_KEY is not set" if token else "a key of ours") in answer.text
         assert served.stub.requests == []
+        named = [each.route for each in served.middleware.status().routes if "NoKey" in str(each)]
+        assert named == ["groq/llama"]
 
 
 @pytest.mark.parametrize("coding", ["zstd", "br"])
