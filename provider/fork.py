@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _OWN = f"{__name__.partition('.')[0]}."
-_LAZY = ("anyio.", "email.", "pydantic.", _OWN)
+_LAZY = (
+    "annotated_types.", "anyio.", "email.", "pydantic.", "pydantic_core.", "typing_inspection.",
+    _OWN,
+)  # fmt: skip
 """Packages with modules that are imported when they are first used, often in a thread."""
 
 
@@ -33,7 +36,7 @@ def finish_imports() -> None:
     does pydantic with its lock while it builds a model, which it does when ours are first used.
     """
     for name in tuple(sys.modules):
-        if name.startswith(_LAZY):
+        if f"{name}.".startswith(_LAZY):
             with suppress(ImportError):
                 import_module(name)  # it is there already, and this waits until it is whole
     pydantic = sys.modules.get("pydantic.main")
@@ -49,6 +52,12 @@ def _models_below(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
         if each.__module__.startswith(_OWN):
             yield each
         yield from _models_below(each)
+
+
+def before_fork(call: Callable[[], object]) -> None:
+    """Call *call* before every fork from now on, and only then finish imports and models."""
+    if hasattr(os, "register_at_fork"):  # not on Windows, where nothing is forked
+        os.register_at_fork(before=call)  # what is registered last is called first
 
 
 _IN_CHILD: WeakKeyDictionary[object, Callable[[Any], object]] = WeakKeyDictionary()

@@ -123,6 +123,22 @@ def test_what_only_the_command_needs_is_not_imported() -> None:
     assert ran.stdout.strip() == ""
 
 
+def test_without_a_configuration_a_step_and_its_failure_import_no_model() -> None:
+    """The models of pydantic cost 50 ms, and a process may fail when it has hardly any memory."""
+    code = (
+        "import sidestep, sys\n"
+        "failure = sidestep.Failure(kind=sidestep.FailureKind.QUOTA, message='')\n"
+        "try:\n"
+        "    for attempt in sidestep.Sidestep.from_env({}).step_sync('anthropic/x'):\n"
+        "        with attempt: raise sidestep.ProviderError(failure)\n"
+        "except sidestep.SidestepError: print('pydantic.main' in sys.modules)\n"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout.strip() == "False"
+
+
 def test_what_is_installed_asks_for_what_the_file_says() -> None:
     """If not, install it anew: pip reads the file only then."""
     assert sorted(outline(*each) for each in installed()) == sorted(

@@ -49,7 +49,6 @@ from .session.event import (
     Waiting,
 )
 from .session.journal.journal import Journal
-from .session.plan.config import FallbackConfig
 from .session.plan.load import load_config
 from .session.plan.needs import Needs
 from .session.plan.retry import RetryPolicy
@@ -79,6 +78,7 @@ if TYPE_CHECKING:
     from .session.cost.budget import Budget
     from .session.cost.cost import Cost
     from .session.cost.price import Prices
+    from .session.plan.config import FallbackConfig
     from .session.serve.server import Serve
     from .session.store.memory import MemoryStore
     from .session.store.sqlite import SqliteStore
@@ -168,7 +168,7 @@ __all__ = [
     "watched",
 ]
 
-# Our own loop and client: an agent that has its own does not pay for them.
+# Our own loop and client, and the configuration: an agent without them does not pay for them.
 _LATER = {
     "Provider": ".provider.catalog.provider",
     "Client": ".provider.client.client",
@@ -185,6 +185,7 @@ _LATER = {
     "Summary": ".session.turn.compaction",
     "Cost": ".session.cost.cost",
     "Prices": ".session.cost.price",
+    "FallbackConfig": ".session.plan.config",
     "Serve": ".session.serve.server",
     "SqliteStore": ".session.store.sqlite",
     "MemoryStore": ".session.store.memory",

@@ -12,10 +12,11 @@ from ..error import ConfigError
 from ..json_value import read_json
 from ..wire_name import WIRES
 from .provider import Provider
-from .settings import ProviderSettings, provider_settings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    from .settings import ProviderSettings
 
 VARIABLE = "SIDESTEP_PROVIDERS"
 
@@ -92,6 +93,8 @@ def providers_from_env(environ: Mapping[str, str] | None = None) -> dict[str, Pr
     except ValueError:
         # The parser's message could quote the value, and so could the exception's.
         raise ConfigError(f'{VARIABLE} is not JSON: write an object, or "@path" of one') from None
+    from .settings import provider_settings  # at first use, because its models cost 50 ms
+
     return provider_settings(value, where=VARIABLE)
 
 

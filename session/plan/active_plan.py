@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.catalog.catalog import catalog
@@ -16,14 +16,16 @@ from ...provider.log import logger
 from ...provider.route import Route
 from ...provider.secret import key_redactor
 from .chain_entry import entry_at
-from .config import FallbackConfig
 from .keyed_route import KeyedRoute, KeyRing
-from .limits import Limits, limits_of
+from .limits import CooldownLimits, Limits, cooldowns_of, limits_of
 from .load import providers_of
 from .misspelt_key import misspelt_key
 from .needs import Needs
 from .plan import Plan, RouteOptions
 from .retry import RetryPolicy
+
+if TYPE_CHECKING:
+    from .config import FallbackConfig
 
 _MOST_OPTIONS = 1_024
 """How many route options of steps without needs are cached; an agent asks for few."""
@@ -96,9 +98,9 @@ class ActivePlan:
         return self._variables
 
     @property
-    def cooldowns(self) -> FallbackConfig:
+    def cooldowns(self) -> CooldownLimits:
         """How long cooldowns are, also if there is no map, or one that is switched off."""
-        return _no_map() if self.configured is None else self.configured.config
+        return cooldowns_of(self.configured)
 
     @property
     def config(self) -> FallbackConfig | None:
@@ -183,11 +185,6 @@ class ActivePlan:
         if len(self._options) < _MOST_OPTIONS:
             self._options[asked] = options
         return options
-
-
-@cache
-def _no_map() -> FallbackConfig:
-    return FallbackConfig(fallback_models_by_model={})
 
 
 def _configured_providers(plan: Plan | None) -> Mapping[str, Provider]:

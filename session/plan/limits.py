@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ...provider.failure import FailureKind
 from .plan import Plan
@@ -47,6 +48,30 @@ class Limits:
     never_swap_on: Collection[FailureKind] = field(default=frozenset())
     swap_on_any_failure: bool = False
     statuses_key: str = "`fallbackOnErrors`"
+
+
+class CooldownLimits(NamedTuple):
+    """How long cooldowns are. The defaults are those of `FallbackConfig`, which costs an import.
+
+    Args:
+        seconds: The first cooldown.
+        growth: The factor by which consecutive cooldowns grow.
+        longest: The longest cooldown, in seconds.
+    """
+
+    seconds: float = _COOLDOWN
+    growth: float = 1.0
+    longest: float = 3600.0
+
+
+def cooldowns_of(plan: Plan | None) -> CooldownLimits:
+    """Return the cooldowns that *plan* sets."""
+    if plan is None:
+        return CooldownLimits()
+    config = plan.config
+    return CooldownLimits(
+        config.cooldown_seconds, config.cooldown_backoff, config.max_cooldown_seconds
+    )
 
 
 def limits_of(plan: Plan | None, policy: RetryPolicy) -> Limits:

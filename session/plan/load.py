@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ...provider.catalog.catalog import VARIABLE as PROVIDERS_VARIABLE
 from ...provider.catalog.catalog import catalog, providers_from_env
 from ...provider.catalog.provider import Provider
 from ...provider.env_value import decoded
 from ...provider.error import ConfigError
+from ...provider.fork import before_fork
 from .boundary_warning import outside_warning, provider_cure
 from .chain_entry import entry_at
-from .config import FallbackConfig, parse_config
 from .config_warning import ConfigWarning
 from .plan import Plan
 from .sibling_map import reachable
@@ -29,6 +31,9 @@ from .source import (
     find_sources,
 )
 
+if TYPE_CHECKING:
+    from .config import FallbackConfig
+
 
 def load_config(environ: Mapping[str, str] | None = None) -> FallbackConfig | None:
     """Return the configuration in the environment; None: there is none.
@@ -43,6 +48,8 @@ def load_config(environ: Mapping[str, str] | None = None) -> FallbackConfig | No
     source = next(iter(find_sources(environ)), None)
     if source is None or source.variable not in CONFIG_VARIABLES or not source.text.strip():
         return None
+    from .config import parse_config  # at first use, because its models cost 50 ms
+
     try:
         return parse_config(source.read())
     except ConfigError as error:
@@ -136,6 +143,8 @@ def _outside_warnings(
 
 
 def _config_plan(content: str | bytes, environ: Mapping[str, str]) -> Plan:
+    from .config import parse_config
+
     return map_plan(parse_config(content), environ)
 
 
@@ -179,3 +188,16 @@ def providers_of(plan: Plan | None, environ: Mapping[str, str]) -> dict[str, Pro
     configured = plan.config.providers if plan else {}
     providers = catalog(configured, providers_from_env(environ))
     return providers if plan is None else {**providers, **plan.providers}
+
+
+def _import_models() -> None:
+    """Import the models of a configuration before a fork if any program code uses pydantic.
+
+    Then they are built before the fork as well. A child that builds them waits for pydantic's
+    lock, which a thread that is not in the child may hold.
+    """
+    if "pydantic.main" in sys.modules:
+        from . import config  # noqa: F401 - its import alone counts
+
+
+before_fork(_import_models)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypedDict
 
-from pydantic.alias_generators import to_snake
-
 from ...provider.route import Route
 from .chain_entry import ChainEntry, entry_at
 from .needs import Needs as Needs
@@ -163,6 +161,8 @@ class Plan:
         """Return how the setting *key* is written in the source of this plan, for messages."""
         if not self.limits_in:
             return f"`{key}`"
+        from pydantic.alias_generators import to_snake  # imported by now, to read the plan
+
         return f"`{to_snake(key) if self.limits_in == IN_RULES else key}` of {self.limits_in}"
 
     @property

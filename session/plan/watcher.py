@@ -7,11 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...provider.error import ConfigError
 from ...provider.fork import after_fork
 from ...provider.log import logger
-from .config import FallbackConfig
 from .load import map_plan, plan_from
 from .plan import Plan
 from .source import (
@@ -24,6 +24,9 @@ from .source import (
     conflict,
     find_sources,
 )
+
+if TYPE_CHECKING:
+    from .config import FallbackConfig
 
 _SETTLED_AFTER = 2.0
 """Seconds after a write in which another write may leave the same time on the file."""
@@ -173,11 +176,14 @@ def plan_of(config: FallbackConfig | Plan | None, environ: Mapping[str, str]) ->
         TypeError: *config* is something else.
         ConfigError: A provider setting in *config* is wrong.
     """
-    if isinstance(config, FallbackConfig):
-        config = map_plan(config, environ)
-        log_warnings(config)
     if config is None or isinstance(config, Plan):
         return config
+    from .config import FallbackConfig  # an instance was made, so this is imported by now
+
+    if isinstance(config, FallbackConfig):
+        plan = map_plan(config, environ)
+        log_warnings(plan)
+        return plan
     raise TypeError(
         f"the configuration must be a `FallbackConfig`, got {type(config).__name__}: make one with "
         "`FallbackConfig.model_validate(…)`, or take `Sidestep.from_env()`"

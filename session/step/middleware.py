@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from itertools import count
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ...provider.catalog.provider import Provider
 from ...provider.failure import Failure, FailureKind
@@ -19,7 +19,6 @@ from ..error import StepFailed
 from ..event import Listener
 from ..journal.journal import Journal
 from ..plan.active_plan import ActivePlan
-from ..plan.config import FallbackConfig
 from ..plan.limits import Limits
 from ..plan.needs import Needs
 from ..plan.plan import Plan
@@ -38,6 +37,9 @@ from .step import Step
 from .sync_step import SyncStep
 from .tally import FULL, AttemptTally
 from .waiter import BLOCKING, IN_LOOP
+
+if TYPE_CHECKING:
+    from ..plan.config import FallbackConfig
 
 Classify = Callable[[Exception], Failure | FailureKind | None]
 
@@ -92,8 +94,7 @@ class Sidestep(Observable):
         self._environ: Mapping[str, str] = os.environ
         if isinstance(config, PlanWatcher):
             self._watcher, self._environ, config = config, config.environ, None
-        plan = plan_of(config, self._environ)
-        self._active = ActivePlan.of(plan, self.policy, self._environ)
+        self._active = ActivePlan.of(plan_of(config, self._environ), self.policy, self._environ)
         self.degraded.keys = self._active.keys
 
     @classmethod

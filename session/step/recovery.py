@@ -277,16 +277,16 @@ class Recovery:
             is_exact: Exactly *cooldown* seconds, also if the configured cooldown is longer.
         """
         step = self._step
-        config = step.active.cooldowns
+        configured = step.active.cooldowns
         if cooldown is None:
             step.end_probe(attempt, "none")
             return
         seconds = step.degraded.degrade(
             attempt.key.health_unit(failure.effective_scope),
-            cooldown=0.0 if is_exact else config.cooldown_seconds,
+            cooldown=0.0 if is_exact else configured.seconds,
             at_least=cooldown,
-            growth=config.cooldown_backoff,
-            max_cooldown=config.max_cooldown_seconds,
+            growth=configured.growth,
+            max_cooldown=configured.longest,
             kind=failure.kind,
             is_of_key=failure.effective_scope is Scope.KEY_ON_ROUTE,
         )

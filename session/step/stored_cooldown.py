@@ -65,7 +65,7 @@ def restore_cooldowns(
     Args:
         now: In seconds since 1970.
     """
-    longest = float(active.cooldowns.max_cooldown_seconds)
+    longest = float(active.cooldowns.longest)
     known = {
         _named(unit): unit
         for route in (requested, *planned_routes(active))

@@ -213,7 +213,18 @@ class SlowModule(Loader):
 
 def import_in_another_thread() -> bool:
     """A fork waits until the thread has finished, so that the child can import the same."""
-    name, slow = "sidestep.slow", SlowModule()
+    return _forked_while_importing("sidestep.slow")
+
+
+def package_in_another_thread() -> bool:
+    """So does it for a package that the child's first configuration imports."""
+    assert forked(lambda: True)  # models are built at the first fork, which takes a while
+    del sys.modules["annotated_types"]
+    return _forked_while_importing("annotated_types")
+
+
+def _forked_while_importing(name: str) -> bool:
+    slow = SlowModule()
     importer = threading.Thread(target=lambda: import_module(name))
     sys.meta_path.insert(0, Finder(name, slow))
     importer.start()
@@ -256,6 +267,11 @@ def model_in_another_thread() -> bool:
         return forked(lambda: Sidestep.from_env(environ).config is not None)
     finally:
         builder.join()
+
+
+def model_in_another_thread_later() -> bool:
+    """So does the second fork, when those models are built that have been imported by then."""
+    return forked(lambda: True) and model_in_another_thread()
 
 
 @dataclass

@@ -18,7 +18,7 @@ from . import forked_process
         "counts_of_attempts", "counts_for_prometheus",
         "configuration", "map_of_routes", "keys", "every_map", "map_in_the_middle_of_a_change",
         "probe", "new_session_file", "open_session_file", "import_in_another_thread",
-        "model_in_another_thread",
+        "package_in_another_thread", "model_in_another_thread", "model_in_another_thread_later",
     ],
 )  # fmt: skip
 def test_what_a_forked_child_needs_outlives_the_fork(what: str) -> None:

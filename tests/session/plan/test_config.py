@@ -16,6 +16,8 @@ from sidestep import ConfigError, FallbackConfig, Route, Sidestep, load_config
 from sidestep.session.plan import config as config_module
 from sidestep.session.plan.config import parse_config
 from sidestep.session.plan.duplicate_key import duplicate_keys
+from sidestep.session.plan.limits import cooldowns_of
+from sidestep.session.plan.load import map_plan
 from sidestep.session.plan.source import COORDINATOR_VARIABLE, VARIABLE
 from sidestep.session.plan.watcher import PlanWatcher
 
@@ -81,6 +83,10 @@ def test_all_but_the_map_have_defaults() -> None:
         "return_policy": "step",
         "providers": {},
     }
+
+
+def test_without_a_configuration_cooldowns_are_as_long_as_by_default() -> None:
+    assert cooldowns_of(None) == cooldowns_of(map_plan(FallbackConfig(fallback_models_by_model={})))
 
 
 @pytest.mark.parametrize(
