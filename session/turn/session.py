@@ -54,7 +54,8 @@ class Session:
         client: Sends the requests; share one as well.
         system: Instructions before the conversation; ignored if the store has messages.
         tools: What the model may call, as `Tool`s or bare functions.
-        store: Stores the conversation, and is not closed; None: the conversation is in memory.
+        store: Stores the conversation, and is not closed; None: the conversation is in memory. Each
+            session has its own; another may go on with it while no turn of this one runs.
         max_output_tokens: Longest answer of one step, in tokens; None: the provider decides.
         reasoning: How much the model should think; None: the model decides.
         max_steps: Steps that one turn may take.
@@ -196,7 +197,7 @@ class Session:
 
         Raises:
             ValueError: *deadline* is not above 0, or *prompt* is None and the user never spoke.
-            RuntimeError: Another turn of this session is running.
+            RuntimeError: Another turn of this session, or of a session with its store, is running.
             ConfigError: The client has no such provider.
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, or the conversation is too long.
@@ -215,11 +216,14 @@ class Session:
         state = self._state
         state.ask_for(state.asked)  # the route may differ, if the configuration changed
         deadline = Deadline.after(state.middleware.clock, seconds)
+        use = self.transcript.use
+        use.take()
         self._running = Turn(state, deadline=deadline, listener=listener)
+        use.is_in_turn = True
         try:
             return await self._running.run(prompt)
         finally:
-            self._running = None
+            self._running, use.is_in_turn = None, False
 
     def stream(
         self, prompt: str | None, *, deadline: float | None = None
@@ -260,6 +264,7 @@ class Session:
 
         Raises:
             ValueError: *max_output_tokens* is no whole number above 0.
+            RuntimeError: A turn of another session with the same store is running.
             ConfigError: The client has no such provider.
             ProviderError: The route failed, and there was no sibling to try.
             StepFailed: The siblings failed as well, the conversation is too long, or a budget is

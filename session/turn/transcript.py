@@ -13,6 +13,7 @@ from ...provider.native_cancel import without_stray_cancellations
 from ..error import StoreError
 from ..step.move_policy import MoveHistory
 from ..step.step_error import describe
+from .store_use import StoreUse
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -51,7 +52,8 @@ class Transcript:
 
     Attributes:
         messages: All messages, in order.
-        replacements: How often `replace` was called.
+        replacements: How often the messages were replaced, here or by another session.
+        use: Keeps the turns of other sessions with the store apart.
     """
 
     def __init__(self, store: Store, cooldowns: Callable[[], Sequence[Cooldown]] = tuple) -> None:
@@ -59,6 +61,7 @@ class Transcript:
         self._cooldowns = cooldowns
         self.messages: list[Message] = []
         self.replacements = 0
+        self.use = StoreUse(store)
         self._keys: list[int] = []
         self._is_loaded = False
         self._holds_calls = False
@@ -75,11 +78,16 @@ class Transcript:
 
         Such a call may have run in part or in full, so it never runs again. Later calls of `load`
         close what the store refused to close when a turn ended, and read the store again if a
-        write was cut off.
+        write was cut off, or if another session has used the store.
 
         Raises:
+            RuntimeError: A turn of another session uses the store.
             StoreError: The store cannot be read or written.
         """
+        self.use.take()
+        if self.use.may_differ:
+            self.use.may_differ = self._is_loaded = False
+            self.replacements += 1
         if not self._is_loaded:
             with _explained():
                 stored = await self.store.load()
