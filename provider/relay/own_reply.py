@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -23,6 +24,7 @@ from .raw_response import send
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from types import TracebackType
 
     import httpx
 
@@ -58,10 +60,11 @@ class OwnReply:
         self._slot: anyio.Semaphore | None = None
         self._body: Body | None = None
         self._watched: AsyncBody | None = None
-        self._blocks: AsyncIterator[bytes]
+        self._blocks: AsyncIterator[bytes] | None = None
         self._answer: WatchedAnswer | None = None
         self._bytes_left = MAX_ANSWER
         self._drained_at: float | None = None
+        self._usage = Usage()
         self._call = ModelCall(
             provider=request.provider,
             content=request.content,
@@ -79,14 +82,30 @@ class OwnReply:
             raise
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> None:
         try:
             if self._body is not None and not self._body.is_released:
                 await self._body.abandon()
         finally:
+            self._forget()
+            clear_frames(trace)
             slot, self._slot = self._slot, None
             if slot is not None:
                 slot.release()
+
+    def _forget(self) -> None:
+        """Let go of what was read.
+
+        An error is kept and refers to this reply. The collector may come so late that the memory
+        would fill with answers that failed.
+        """
+        self._usage = self.usage
+        self._answer = self._watched = self._blocks = None
 
     @property
     def has_output(self) -> bool:
@@ -101,7 +120,7 @@ class OwnReply:
     @property
     def usage(self) -> Usage:
         """The tokens that the provider has reported so far."""
-        return Usage() if self._answer is None else self._answer.usage
+        return self._usage if self._answer is None else self._answer.usage
 
     async def read(self) -> bytes | None:
         """Return the next block; None: the answer has ended, and is whole.
@@ -130,6 +149,7 @@ class OwnReply:
     async def _next(self) -> bytes | None:
         """Return the next block; None: there is none, and the connection is free."""
         assert self._body is not None  # noqa: S101
+        assert self._blocks is not None  # noqa: S101
         block = await anext(self._blocks, None)
         if block is None:
             await self._body.release()

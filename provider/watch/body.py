@@ -156,6 +156,7 @@ class AsyncBody(_Body):
             rest()
             late = reader.explained(raised)
             if not isinstance(late, Exception):
+                del late  # it refers to this frame, and so to all that was read
                 raise
             error = self._failed(late)
         if error is not None:

@@ -71,12 +71,19 @@ class Delivery:
         Raises:
             ProviderError: The attempt failed. All that came before the failure went out, or none.
         """
-        if self._may_send is None:
-            return await reading
         try:
+            return await self._fill(reading)
+        except BaseException:
+            self._gathered.clear()  # because the error is kept, and refers to all this
+            raise
+
+    async def _fill(self, reading: Coroutine[Any, Any, T]) -> T:
+        try:
+            if self._may_send is None:
+                return await reading
             return await before_each_wait(reading, self._send_now)
         except ProviderError:
-            if self._attempt.has_emitted and self._gathered:
+            if self._may_send is not None and self._attempt.has_emitted and self._gathered:
                 await self.send()
             raise
 

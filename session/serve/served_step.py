@@ -102,8 +102,11 @@ class ServedStep:
 
     async def run(self) -> None:
         """Take the step, and send its answer or its failure, unless the client leaves."""
-        with suppress(ClientLeft):
-            await self._run()
+        try:
+            with suppress(ClientLeft):
+                await self._run()
+        finally:
+            vars(self).clear()  # its step and errors refer to it, and to each other
 
     async def _run(self) -> None:
         step = None

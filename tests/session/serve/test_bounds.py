@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import anyio
 import pytest
 
 from sidestep.provider.relay import own_reply
 from sidestep.provider.watch import watched_answer
+from sidestep.provider.watch.watched_answer import WatchedAnswer
+from sidestep.provider.wire.reading import Reading
 from sidestep.session.serve import server
+from sidestep.session.serve.delivery import Delivery
+from sidestep.session.serve.model_request import ModelRequest
+from sidestep.session.serve.served_step import Held
 
 from .served import CLAUDE, in_front_of, serving
 from .test_own_bytes import BODY, EVENTS, SSE
 from .upstream import upstream
-
-pytestmark = pytest.mark.asyncio
 
 MIB = 1_048_576
 JSON = (("content-type", "application/json"),)
@@ -35,6 +41,7 @@ GZIP = ("content-encoding", "gzip")
         pytest.param(SSE, BEGUN + b": ping\n\n" * 400_000, id="pings before the end"),
     ],
 )
+@pytest.mark.asyncio
 async def test_an_answer_is_read_no_further_than_its_limit(
     headers: tuple[tuple[str, str], ...],
     body: bytes,
@@ -59,8 +66,73 @@ async def test_an_answer_is_read_no_further_than_its_limit(
         assert (str(route.route), str(route.state)) == (CLAUDE, "degraded")
 
 
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Free nothing but what no other object refers to."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def held() -> dict[str, int]:
+    """Return how many answers there are, and how many bytes wait to be sent to clients."""
+    found = gc.get_objects()
+    return {
+        "judged": sum(isinstance(each, WatchedAnswer | Reading) for each in found),
+        "gathered": sum(len(each.take()) for each in found if isinstance(each, Delivery)),
+        "held": sum(len(each.body) for each in found if isinstance(each, Held)),
+        "asked": sum(isinstance(each, ModelRequest) for each in found),
+    }
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("hold", ["whole", "first"])
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        pytest.param(JSON, b'{"a": "%b' % (b"x" * MIB), id="cut JSON"),
+        pytest.param(JSON, b'{"a": "%b' % (b"x" * 3 * MIB), id="long JSON"),
+        pytest.param(SSE, BEGUN, id="a cut stream"),
+        pytest.param(SSE, BEGUN + b": ping\n\n" * 400_000, id="a long stream"),
+        pytest.param(SSE, EVENTS, id="a whole answer"),
+    ],
+)
+def test_nothing_of_an_answer_waits_for_the_collector(
+    headers: tuple[tuple[str, str], ...],
+    body: bytes,
+    hold: str,
+    backend: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A failed answer may have 256 MiB, and the collector may come minutes later."""
+
+    async def main() -> None:
+        async with (
+            upstream(body, headers=headers) as provider,
+            in_front_of({"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}}, hold=hold) as (
+                _,
+                http,
+                *_rest,
+            ),
+        ):
+            await http.post("/anthropic/v1/messages", content=BODY)
+            with without_collector():
+                await http.post("/anthropic/v1/messages", content=BODY)
+                await anyio.wait_all_tasks_blocked()
+
+                assert held() == dict.fromkeys(("judged", "gathered", "held", "asked"), 0)
+
+    monkeypatch.setattr(own_reply, "MAX_ANSWER", 2 * MIB)
+    monkeypatch.setattr(watched_answer, "MAX_WHOLE", 2 * MIB)
+    anyio.run(main, backend=backend)
+
+
 @pytest.mark.parametrize("hold", ["whole", "first"])
 @pytest.mark.parametrize("follows", [b": ping\n\n" * 1_000_000, b"x" * 8_000_000])
+@pytest.mark.asyncio
 async def test_what_follows_a_whole_answer_is_read_no_further_than_its_limit(
     follows: bytes, hold: str
 ) -> None:
@@ -88,6 +160,7 @@ async def test_what_follows_a_whole_answer_is_read_no_further_than_its_limit(
         ),
     ],
 )
+@pytest.mark.asyncio
 async def test_a_client_that_sends_no_request_keeps_no_other_client_out(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +181,7 @@ async def test_a_client_that_sends_no_request_keeps_no_other_client_out(
         assert answer.status_code == 200
 
 
+@pytest.mark.asyncio
 async def test_a_client_that_is_answered_is_not_closed_for_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -128,6 +202,7 @@ async def test_a_client_that_is_answered_is_not_closed_for_another(
     assert came == [200, 200]
 
 
+@pytest.mark.asyncio
 async def test_a_client_that_has_not_sent_its_request_yet_is_not_closed_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -149,6 +224,7 @@ async def test_a_client_that_has_not_sent_its_request_yet_is_not_closed_at_once(
     [(20_000, 1024), (2_112, 1024), (1_024, 480), (256, 96), (64, 8), (None, 1024)],
     ids=["many", "as many as it takes", "Linux", "macOS", "few", "no limit"],
 )
+@pytest.mark.asyncio
 async def test_no_more_clients_are_served_than_files_allow(
     files: int | None, served: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
