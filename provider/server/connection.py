@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MAX_HEAD = 65_536
 MAX_BODY = 32 * 1024 * 1024
 """Anthropic's limit in bytes. Source: platform.claude.com/docs/en/api/errors"""
+_ARRIVED = 0.1
+"""Seconds in which a closing server reads requests that have arrived already."""
 MAX_AHEAD = 1024 * 1024
 """How many bytes of further requests are read while an answer is being sent."""
 
@@ -49,7 +51,7 @@ class HttpConnection:
 
     Attributes:
         http: The state of HTTP on this connection.
-        is_closing: True: no further request is read.
+        is_closing: True: only a request that has arrived is still read.
         is_head: The request asks for a head without a body.
         is_unread: The body of the request was not read, so that no other request can follow it.
         waits_since: When it began to wait for a request; None: it answers one.
@@ -81,15 +83,19 @@ class HttpConnection:
         return True
 
     def close_when_idle(self) -> None:
-        """Close the connection after the answer that is being sent, or at once if none is."""
+        """Close the connection after the answer that is being sent, or soon if none is.
+
+        A request that has arrived is still answered, because its client would see a reset.
+        """
         self.is_closing = True
         if self._reading is not None:
-            self._reading.cancel()
+            soon = anyio.current_time() + _ARRIVED
+            self._reading.deadline = min(self._reading.deadline, soon)
 
     async def serve(self) -> None:
         """Answer requests until either side closes the connection."""
         try:
-            while not self.is_closing and await self._serve_one():
+            while await self._serve_one():
                 self.http.start_next_cycle()
         except h11.RemoteProtocolError as error:
             # What follows is a piece of the request, which may hold a key.
@@ -103,7 +109,8 @@ class HttpConnection:
         """Answer one request; return True if another may follow."""
         request = None
         self.waits_since = anyio.current_time()
-        with anyio.move_on_after(self._request_seconds) as self._reading:
+        seconds = _ARRIVED if self.is_closing else self._request_seconds
+        with anyio.move_on_after(seconds) as self._reading:
             request = await self._read()
         self._reading = self.waits_since = None
         if request is None:
@@ -177,7 +184,8 @@ class HttpConnection:
         framing = (
             ("transfer-encoding", "chunked") if length is None else ("content-length", str(length))
         )
-        lines = [*headers, framing, *([("connection", "close")] if self.is_unread else [])]
+        is_last = self.is_unread or self.is_closing
+        lines = [*headers, framing, *([("connection", "close")] if is_last else [])]
         return self.encode(h11.Response(status_code=status, headers=lines))
 
     def encode(self, event: h11.Event) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Self, get_args
 
@@ -21,7 +22,10 @@ from .served_step import Hold
 
 if TYPE_CHECKING:
     import socket
+    from collections.abc import Iterator
     from types import TracebackType
+
+    from anyio.abc import TaskGroup
 
     from ...provider.client.client import Client
     from ..step.middleware import Sidestep
@@ -194,19 +198,33 @@ class Serve:
         return any(client.secret(each).key for each in client.providers.values())
 
     async def _listen(self, listener: socket.socket, accepting: anyio.CancelScope) -> None:
-        async with anyio.create_task_group() as tasks:
-            with accepting:
-                while True:
-                    sock = Socket(await accept(listener))
-                    try:
+        waiting: list[Socket] = []  # for a slot
+        try:
+            async with anyio.create_task_group() as tasks:
+                with accepting:
+                    while True:
+                        waiting.append(Socket(await accept(listener)))
                         await self._take_slot()
-                    except BaseException:
-                        sock.close()
-                        raise
-                    connection = ServeConnection(sock, self._shared)
-                    self._connections.add(connection)
-                    tasks.start_soon(self._serve, connection)
-            listener.close()
+                        self._start(tasks, waiting.pop())
+                waiting += _arrived(listener)
+                self._start_last(tasks, waiting)
+                listener.close()
+        finally:
+            for sock in waiting:
+                sock.close()
+
+    def _start(self, tasks: TaskGroup, sock: Socket) -> ServeConnection:
+        connection = ServeConnection(sock, self._shared)
+        self._connections.add(connection)
+        tasks.start_soon(self._serve, connection)
+        return connection
+
+    def _start_last(self, tasks: TaskGroup, waiting: list[Socket]) -> None:
+        """Serve one request of each connection that has a slot, because closing would reset it."""
+        with suppress(anyio.WouldBlock):
+            while waiting:
+                self._slots.acquire_nowait()
+                self._start(tasks, waiting.pop(0)).close_when_idle()
 
     async def _take_slot(self) -> None:
         """Wait for a slot; while there is none, connections without a request are closed."""
@@ -233,3 +251,10 @@ class Serve:
         finally:
             self._connections.discard(connection)
             self._slots.release()
+
+
+def _arrived(listener: socket.socket) -> Iterator[Socket]:
+    """Yield the connections that clients have made, and that have not been accepted."""
+    with suppress(OSError):  # there are no more
+        while True:
+            yield Socket(listener.accept()[0])
