@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self
 
 import anyio
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from ...provider.server.connection import HttpConnection
 
 Lines = Iterable[tuple[str, str]]
+
+_PIECE = 262_144
+"""Bytes of an answer that are written at once."""
 
 
 class ClientLeft(BaseException):
@@ -136,14 +139,15 @@ class Outlet:
         self.rest()
         connection = self._connection
         if self.has_begun:
-            await self._write(self._piece(headers, body))
+            for piece in _pieces(body):
+                await self._write(self._piece(headers, piece))
             await self.end()
             return
         self.has_begun = True
-        head = connection.begin(status, headers, length=len(body))
-        data = b"" if connection.is_head else connection.encode(h11.Data(data=body))
-        end = connection.encode(h11.EndOfMessage())
-        await self._write(head + data + end)
+        self._unsent += connection.begin(status, headers, length=len(body))
+        for piece in _pieces(b"" if connection.is_head else body):
+            await self._write(connection.encode(h11.Data(data=piece)))
+        await self._write(connection.encode(h11.EndOfMessage()))
 
     def _piece(self, headers: Lines, data: bytes) -> bytes:
         """Return a piece of a stream as HTTP has it, with the head if none was sent."""
@@ -172,3 +176,9 @@ class Outlet:
             self._connection.is_closing = True
             raise ClientLeft from error
         return not self._unsent
+
+
+def _pieces(body: bytes) -> Iterator[bytes]:
+    """Yield *body* in pieces, because each part of HTTP copies what it gets."""
+    for at in range(0, len(body), _PIECE):
+        yield body[at : at + _PIECE]

@@ -17,6 +17,7 @@ from sidestep.provider.wire.reading import Reading
 from sidestep.session.serve import server
 from sidestep.session.serve.delivery import Delivery
 from sidestep.session.serve.model_request import ModelRequest
+from sidestep.session.serve.outlet import Outlet
 from sidestep.session.serve.served_step import Held
 
 from .served import CLAUDE, in_front_of, serving
@@ -234,3 +235,38 @@ async def test_no_more_clients_are_served_than_files_allow(
     monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
 
     assert server.most_served() == served
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("has_begun", [False, True])
+async def test_a_long_answer_is_not_copied_whole_on_its_way_out(
+    has_begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow client would keep each copy in memory."""
+    waiting, push = [], Outlet._push
+
+    def counted(outlet: Outlet) -> bool:
+        waiting.append(len(outlet._unsent))
+        return push(outlet)
+
+    monkeypatch.setattr(Outlet, "_push", counted)
+    more = (
+        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,'
+        b'"delta":{"type":"text_delta","text":"%s"}}\n\n' % (b"x" * 5 * MIB)
+    )
+    body = BEGUN + more + EVENTS[len(BEGUN) :]
+    async with (
+        upstream(body, headers=SSE) as provider,
+        in_front_of(
+            {"anthropic": {"baseUrl": provider.url, "apiKeyEnv": None}},
+            status_after=0.0 if has_begun else 30.0,
+        ) as (_, http, *_rest),
+    ):
+        held = provider.held = anyio.Event() if has_begun else None
+        async with http.stream("POST", "/anthropic/v1/messages", content=BODY) as answer:
+            if held is not None:
+                held.set()
+            came = await answer.aread()
+
+        assert came.endswith(body)
+    assert max(waiting) < MIB
