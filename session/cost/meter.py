@@ -81,7 +81,7 @@ class StepMeter:
     def reserve(self, attempt: BaseAttempt) -> Amount:
         """Reserve what *attempt* may cost, and return it."""
         reserved = self._reserved
-        self._reserve(reserved)
+        self._hold(reserved)
         if (cold := self._moves.pop(attempt.route, None)) is not None:
             self._colds[attempt.number] = cold
         return reserved
@@ -100,7 +100,7 @@ class StepMeter:
         Args:
             error: What ended the attempt; None: it answered.
         """
-        self._reserve(reserved, -1)
+        self._hold(reserved, -1)
         usage, is_estimated = _usage_of(reply, request, error)
         route, input_tokens, output_tokens = attempt.route, usage.input or 0, usage.output or 0
         money = self._ledger.price(route, usage)
@@ -123,7 +123,8 @@ class StepMeter:
             account.records.extend(records)
         return records
 
-    def _reserve(self, amount: Amount, sign: int = 1) -> None:
+    def _hold(self, amount: Amount, sign: int = 1) -> None:
+        """Add *amount* to what each account holds back, or subtract it if *sign* is -1."""
         for account in self._accounts:
             account.held.add(amount, sign)
 
