@@ -38,7 +38,9 @@ def _clients_key(own: OwnRequest | None, caller: Caller) -> ClientKey | None:
     if own is None or own.secret.key is not None:
         return None
     needs_none = caller.may_use_our_keys or not own.provider.key_variables
-    return None if caller.key is None and needs_none else caller.key or ClientKey()
+    if caller.key is not None:
+        return caller.key
+    return None if needs_none else ClientKey()
 
 
 @contextmanager

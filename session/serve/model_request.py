@@ -107,10 +107,10 @@ class ModelRequest:
     @property
     def is_array(self) -> bool:
         """True if the client wants a stream as one JSON array, without events, as Gemini has it."""
-        is_gemini = self.is_stream and self.call.wire == "gemini"
-        return is_gemini and "sse" not in parse_qs(self.http.target.partition("?")[2]).get(
-            "alt", []
-        )
+        if not self.is_stream or self.call.wire != "gemini":
+            return False
+        query = parse_qs(self.http.target.partition("?")[2])
+        return "sse" not in query.get("alt", [])
 
     @property
     def stream_headers(self) -> tuple[tuple[str, str], ...]:
