@@ -1,4 +1,4 @@
-"""An httpx client that hands a request to its transport, and the response back, as they are."""
+"""An httpx client that passes a streamed request directly to its transport."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ if TYPE_CHECKING:
 
 
 class _NoCookies(httpx.Cookies):
-    """Keeps no cookie, and does not look for one, which takes seconds in thousands of headers."""
+    """Keeps no cookie, and looks for none, because that takes seconds in thousands of headers."""
 
     def extract_cookies(self, response: httpx.Response) -> None:
         """Do nothing."""
 
 
 class DirectClient(httpx.AsyncClient):
-    """A client without deadlines, cookies and redirects, which needs little for a streamed answer.
+    """A client without deadlines, and without cookies, redirects and event hooks for a stream.
 
-    Several keys, and several clients of a local address, share one HTTP client, so that what one
-    request gets is no other one's business. What httpx does for cookies, redirects and event hooks
-    takes eleven objects of each request besides, and while a thousand requests wait, the garbage
-    collector looks at each of them.
+    No cookie is kept, because several keys, and several clients of a local address, share this HTTP
+    client. A stream passes by what httpx does for cookies, redirects and event hooks, because that
+    takes eleven objects for each request. While a thousand requests wait, the garbage collector
+    looks at all of these.
 
     Args:
-        transport: Sends every request that none of *mounts* does.
-        mounts: As httpx has them, for proxies.
+        transport: Sends each request that has no transport in *mounts*.
+        mounts: The transports of proxies, in the form of httpx.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class DirectClient(httpx.AsyncClient):
 
     @property
     def cookies(self) -> httpx.Cookies:
-        """No cookies."""
+        """Always empty."""
         return _NoCookies()
 
     @cookies.setter
@@ -52,7 +52,8 @@ class DirectClient(httpx.AsyncClient):
     ) -> Coroutine[Any, Any, httpx.Response]:
         """Return the response to *request*, unread and without redirects if *stream* is True.
 
-        httpx chooses the proxy, if there is one, and makes a header of a name in the URL.
+        If there are proxies, or if the URL has a user name, httpx sends the request itself, because
+        it chooses the proxy, and makes a header of the name.
         """
         if not stream or self._direct is None or request.url.userinfo:
             return super().send(request, stream=stream, **options)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from .idle_timer import IdleTimer
 
-# Seconds, the waits short, because the outcome of the attempt is already known.
+# Seconds. Most are few, because the outcome of the attempt is already known.
 _CLOSE = 1.0  # to wait until a connection is closed
 _SLOW_CLOSE = 30.0  # until nobody waits for a connection that is still being closed
-_RELEASE = 10.0  # to return a connection to its pool
+_RELEASE = 10.0  # to return a connection to its pool; see `release`
 _END = 0.2  # to end one generator of its body
 
 _LAST = 100
@@ -136,8 +136,8 @@ class Body:
     async def release(self) -> None:
         """Return the connection to the pool, even if we are cancelled.
 
-        Call it only after `blocks` ended. It waits for nothing but the event loop, which takes
-        seconds for one round if a thousand answers end at once.
+        Call it only after `blocks` ended. It may take seconds, because it waits for the event loop,
+        which takes that long for one round if a thousand answers end at once.
         """
         if self._is_sheltered:
             with anyio.move_on_after(_RELEASE, shield=True):
