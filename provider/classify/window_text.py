@@ -73,7 +73,7 @@ def window_reset(message: str, *, sent_at: datetime | None) -> Reset | None:
 
 @cache
 def _window() -> re.Pattern[str]:
-    """Return the compiled pattern: that takes 3 ms, which an agent without failures never pays."""
+    """Return the pattern, compiled at its first use, because that takes 3 ms."""
     return re.compile(_WINDOW, re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""What is done whenever a coroutine has to wait, because then nothing more can be had at once."""
+"""Calls a function whenever a coroutine has to wait, because then nothing more comes at once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def before_each_wait(
 ) -> Generator[Any, Any, T]:
     """Return what *work* returns, and call *act* whenever *work* has to wait.
 
-    No event loop says so, but a coroutine yields to its loop only if it has to wait.
+    No event loop reports a wait, but a coroutine yields to its loop only if it has to wait.
 
     Args:
-        act: It must not raise, because *work* has prepared its wait already.
+        act: Must not raise, because *work* has prepared its wait already.
     """
     try:
         awaited = work.send(None)

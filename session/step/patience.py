@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MINUTE = 60.0
 _TICK = 1e-6
-"""Seconds that are none: rounding leaves fewer, by which a virtual clock might not move at all."""
+"""Seconds; a shorter rest of a wait is none, because rounding may leave one that moves no clock."""
 _LASTING = frozenset({FailureKind.AUTH, FailureKind.NOT_FOUND})
 """What keeps a route out until somebody fixes it. A quota may have a reset."""
 

@@ -59,11 +59,11 @@ class Tally:
 class AttemptTally:
     """Count the attempts that have ended, for each route and key.
 
-    Threads may share it. Beyond the bound the unit is forgotten that was added first, or has
-    answered last long ago, but none that *is_kept*.
+    Threads may share it. Beyond the bound it forgets the unit that was added, or that answered, the
+    longest ago, but none that *is_kept*.
 
     Args:
-        most: How many places are counted.
+        most: How many units are counted.
         is_kept: Returns whether a unit has to be kept, as long as there is another to forget.
 
     Attributes:
@@ -75,7 +75,7 @@ class AttemptTally:
         self,
         *,
         most: int = _MOST_ROUTES,
-        is_kept: Callable[[TallyUnit], bool] = lambda _place: False,
+        is_kept: Callable[[TallyUnit], bool] = lambda _unit: False,
     ) -> None:
         self._most = most
         self._is_kept = is_kept
