@@ -27,10 +27,11 @@ from .terminal import terminal
 
 
 @click.command(
+    short_help="Explain the configuration, or a journal.",
     help="""
-    Say what the configuration in the environment means, and what is wrong with it.
+    Explain what the configuration in the environment means, and what is wrong with it.
 
-    With --journal, say what a journal holds: who answered, why steps moved, what failures cost.
+    With --journal, sum up a journal: who answered, why steps moved, what failures cost.
     """,
 )
 @click.option("--model", help="Explain the chain from this route, or of this name.")

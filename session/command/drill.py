@@ -31,6 +31,7 @@ LONGEST_AGAIN = 600.0
 
 
 @click.command(
+    short_help="Rehearse an outage against a stub, without a key.",
     help="""
     Rehearse an outage against a stub, without a key and without a network.
 

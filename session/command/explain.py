@@ -66,8 +66,9 @@ _PLACES = {"html": "a page of HTML", "text": "plain text", "binary": "binary dat
 
 
 @click.command(
+    short_help="Explain a failed answer, and what follows.",
     help="""
-    Say what a failed answer is, what sidestep does about it, and why.
+    Explain what a failed answer is, what sidestep does about it, and why.
 
     FILE is a capture, a raw HTTP answer (status line, headers, body), or a bare body; - is stdin.
     """,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    short_help="Print a conversation as the request to a route.",
     help="""
     Print the request body that a stored conversation becomes on a route.
 

@@ -35,6 +35,7 @@ from .terminal import log_to_stderr, printable
 
 
 @click.command(
+    short_help="Take a turn with coding tools.",
     help="""
     Take a turn: send PROMPT to the model, and print the answer. - reads the prompt from stdin.
 

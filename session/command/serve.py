@@ -66,6 +66,7 @@ class ServeSettings:
 
 
 @click.command(
+    short_help="Listen at a local address for Claude Code and other agents.",
     help="""
     Listen at a local address that speaks the wires of Anthropic, OpenAI and Gemini, for agents that
     cannot import sidestep.

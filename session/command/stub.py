@@ -22,6 +22,7 @@ PORT = 8503
 
 
 @click.command(
+    short_help="Play model providers on this machine.",
     help="""
     Play model providers on this machine, for drills of other programs.
 

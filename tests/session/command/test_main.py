@@ -618,6 +618,14 @@ def test_a_closed_stdout_is_no_traceback(command: str) -> None:
     assert "Traceback" not in ran.stderr
 
 
+def test_the_list_of_commands_cuts_no_sentence() -> None:
+    ran = run_command("--help")
+
+    listed = ran.stdout.partition("Commands:\n")[2].splitlines()
+    assert len(listed) == 7
+    assert [each for each in listed if not each.endswith(".") or each.endswith("...")] == []
+
+
 @pytest.mark.parametrize("command", ["check", "drill --list", "drill auth-401", "--help"])
 def test_a_full_disk_is_named(command: str) -> None:
     ran = run_process(*ON_A_FULL_DISK, *command.split())
