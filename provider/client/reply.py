@@ -202,7 +202,7 @@ class Reply:
     async def end(self) -> None:
         """Close the connection, so that another request can take its place; `parts` stay.
 
-        The end of the block does so as well. Call this before it if nothing more is read, but the
+        The end of the block does this as well. Call it earlier if nothing more is read, but the
         block goes on.
         """
         self._idle_timer.stop()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _DRAINING = 0.5
 """Seconds for all that follows a whole answer, so that the connection can be used again."""
 MAX_TRAILING = 1_048_576
-"""Bytes of it."""
+"""The most bytes of what follows a whole answer."""
 
 
 class OwnReply:

@@ -146,7 +146,8 @@ class KeyRing:
     def is_planned(self, unit: HealthUnit | TallyUnit) -> bool:
         """True if *unit* is about what the configuration names, with a key of ours.
 
-        Other names are anyone's, so that they must not push these out of a bounded map.
+        Anyone may ask with other names, so that these must not push the planned ones out of a
+        bounded map.
         """
         name, key = (unit, None) if isinstance(unit, str) else unit
         return name in self._planned and not isinstance(key, ClientKey)

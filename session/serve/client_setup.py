@@ -23,7 +23,7 @@ _GEMINI_NEEDS = (
 _LAUNCHERS = frozenset(
     {"npx", "npm", "bunx", "bun", "pnpm", "yarn", "env", "nice", "nohup", "time"}
 )
-"""Programs that start the client which stands behind their own words."""
+"""Programs that start the client which is named after their own words."""
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "pwsh", "powershell", "cmd"})
 _PACKAGES = {"codex": "@openai/codex", "gemini": "@google/gemini-cli"}
 """The packages of npm that hold the clients."""

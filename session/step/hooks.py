@@ -101,7 +101,7 @@ class Hooks:
         raise wrong_value("check_move", why, _MOVABLE)
 
     def before_attempt(self, route: Route) -> None:
-        """Tell the agent that an attempt on *route* is next.
+        """Report to the agent that an attempt on *route* is next.
 
         Raises:
             TypeError: The agent's function is asynchronous.

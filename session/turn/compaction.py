@@ -37,7 +37,7 @@ _SHORTEST = 250
 """Tokens that a summary may always take, because a shorter one would say too little."""
 
 _UNWILLING = frozenset({FailureKind.CONTENT_FILTER, FailureKind.REFUSAL})
-"""Why no model summarises a text, now or later; its beginning and its end have to do."""
+"""Failures of any summary of a text; the beginning and the end of the text take its place."""
 
 
 class Summary:
