@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import anyio
 import pytest
 
+from sidestep.provider.route import Route
+from sidestep.provider.stub.received import ReceivedRequest
 from sidestep.provider.stub.scenario import Scenario
 from sidestep.provider.stub.server import Stub
 
@@ -23,8 +25,6 @@ from .client import CLIENTS, OUTPUT, Client
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
-
-    from sidestep.provider.stub.received import ReceivedRequest
 
 pytestmark = pytest.mark.asyncio
 
@@ -50,6 +50,13 @@ class Turn(NamedTuple):
             for each in self.requests
             if each.answered.startswith("4") and each.method != "HEAD"
         ]
+
+    def asked_of(self, *routes: str) -> list[ReceivedRequest]:
+        """Return the requests for *routes*, in order, without those for a title by another model.
+
+        An agent may repeat the request for a title at any time, even after the turn's last step.
+        """
+        return [each for each in self.requests if str(each.route) in routes]
 
     @property
     def answers(self) -> list[list[str]]:
@@ -128,6 +135,29 @@ async def test_an_agent_is_refused_where_the_real_api_refuses_it(
     assert taken.refused != []
     assert taken.status != 0
     assert CLIENTS[name].refused[route] in taken.printed
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        pytest.param(("title", "route", "sibling"), id="the title first"),
+        pytest.param(("route", "title", "sibling"), id="between the steps"),
+        pytest.param(("route", "sibling", "title"), id="after the last step"),
+        pytest.param(("title", "route", "title", "sibling", "title"), id="repeated"),
+        pytest.param(("route", "sibling"), id="no title"),
+    ],
+)
+async def test_the_last_step_is_found_wherever_a_title_is_asked_for(order: tuple[str, ...]) -> None:
+    requests = [
+        ReceivedRequest(
+            route=Route(f"anthropic/{name}"), method="POST", path="/", at=0.0, body={}, headers={}
+        )
+        for name in order
+    ]
+
+    asked = Turn("", 0, requests).asked_of("anthropic/route", "anthropic/sibling")
+
+    assert [str(each.route) for each in asked] == ["anthropic/route", "anthropic/sibling"]
 
 
 def quiet(home: Path) -> dict[str, str]:

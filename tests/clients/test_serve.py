@@ -105,19 +105,15 @@ async def test_an_agents_turn_goes_on_after_the_primary_is_back(
     taken = await turn_with_a_return(name, route, sibling, tmp_path)
 
     last = "text" if CLIENTS[name].last is None else "tool_calls"
-    asked = {route, *RENAMED.get(route, ()), sibling}
-    played = [
-        (str(each.route) == sibling, each.answered)
-        for each in taken.requests
-        if str(each.route) in asked
-    ]
+    asked = taken.asked_of(route, *RENAMED.get(route, ()), sibling)
+    played = [(str(each.route) == sibling, each.answered) for each in asked]
     first = "text" if CLIENTS[name].tool is None else "tool_calls"
     assert [each for each in taken.refused if "strict" in each] == []
     assert taken.status == 0, taken.printed
     assert played == [(False, "503"), (True, first), (False, last)]
     assert taken.printed.count(BACK) == CLIENTS[name].copies, taken.printed
     assert (tmp_path / "work" / RAN).read_text() == OUTPUT
-    assert OUTPUT in json.dumps(taken.requests[-1].body)
+    assert OUTPUT in json.dumps(asked[-1].body)
 
 
 async def turn_with_a_return(name: str, route: str, sibling: str, tmp_path: Path) -> Turn:

@@ -126,7 +126,7 @@ async def test_an_agent_that_the_command_starts_goes_on_with_the_second_key(
 
     taken = await turn(typed, answers, {}, tmp_path)
 
-    asked = [each for each in taken.requests if str(each.route) in routes]
+    asked = taken.asked_of(*routes)
     assert_whole(name, taken)
     assert [each.api_key_env for each in asked] == [SPENT, *[FULL] * (len(asked) - 1)]
     assert [each.answered for each in asked if each.answered.startswith("4")] == ["402"]

@@ -43,7 +43,7 @@ async def test_an_agent_asks_again_and_the_sibling_answers(
     ) as served:
         taken = await taken_from(served, name, route, tmp_path)
 
-    asked = [each for each in taken.requests if str(each.route) in {*routes, sibling}]
+    asked = taken.asked_of(*routes, sibling)
     assert [each for each in taken.refused if "strict" in each] == []
     assert taken.status == 0, taken.printed
     assert "It is done." in taken.printed

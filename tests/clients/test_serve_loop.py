@@ -54,12 +54,8 @@ async def test_a_loop_of_calls_goes_on_at_a_sibling_and_back_again(
         served.middleware.observe(CooldownEnds(served, sibling))
         taken = await taken_from(served, name, route, tmp_path)
 
-    asked = {*routes, sibling}
-    played = [
-        ("sibling " if str(each.route) == sibling else "") + each.answered
-        for each in taken.requests
-        if str(each.route) in asked
-    ]
+    asked = taken.asked_of(*routes, sibling)
+    played = [("sibling " if str(each.route) == sibling else "") + each.answered for each in asked]
     last = "text" if client.last is None else "tool_calls"
     assert [each for each in taken.refused if "strict" in each] == []
     assert taken.status == 0, taken.printed
@@ -69,5 +65,5 @@ async def test_a_loop_of_calls_goes_on_at_a_sibling_and_back_again(
     ]
     ran = "".join(f"hello-{number}" for number in range(1, 6))
     assert (tmp_path / "work" / RAN).read_text() == ran
-    sent = json.dumps(taken.requests[-1].body)
+    sent = json.dumps(asked[-1].body)
     assert all(f"hello-{number}" in sent for number in range(1, 6))
