@@ -103,9 +103,12 @@ class StepMeter:
         self._hold(reserved, -1)
         usage, is_estimated = _usage_of(reply, request, error)
         route, input_tokens, output_tokens = attempt.route, usage.input or 0, usage.output or 0
-        money = self._ledger.price(route, usage)
-        for account in self._accounts:
-            account.spent.add(Amount(1, input_tokens, output_tokens, money or 0.0))
+        money = None
+        try:
+            money = self._ledger.price(route, usage)
+        finally:  # the attempt was made, also if `price` ends the program
+            for account in self._accounts:
+                account.spent.add(Amount(1, input_tokens, output_tokens, money or 0.0))
         cost = AttemptCost(
             step.number, attempt.number, route,
             input_tokens, output_tokens, usage.cache_read, usage.cache_write, money, is_estimated,

@@ -615,6 +615,34 @@ async def test_a_resumed_session_prices_what_was_recorded_without_a_price() -> N
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize(
+    "answer",
+    [ANSWER, {"text": "No more than a start.", "after": 9, "error": 529}],
+    ids=["whole", "broken"],
+)
+async def test_an_attempt_is_charged_once_if_its_price_ends_the_program(answer: Any) -> None:
+    class Stop(BaseException):
+        """As a Ctrl-C."""
+
+    stops = [True]
+
+    def price(_: Route, usage: Usage) -> float:
+        if usage.output and stops:
+            stops.clear()
+            raise Stop
+        return 0.01
+
+    async with Outage({A: answer}) as outage:
+        session = outage.open(price=price, session_budget=Budget(attempts=1))
+        with pytest.raises(Stop):
+            await session.turn("hi")
+        with pytest.raises(BudgetExceeded, match="1"):
+            await session.turn("hi")
+
+    assert len(outage.asked) == 1
+
+
+@pytest.mark.asyncio
 async def test_an_agent_can_forbid_an_attempt_and_its_reason_is_raised_as_it_is() -> None:
     asked: list[Route] = []
 
