@@ -322,16 +322,16 @@ async def test_the_reader_waits_for_the_client_only_if_more_would_be_gathered(
     is_full: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ours, theirs = socket.socketpair()
-    connection = HttpConnection(Socket(ours))
-    connection.http.receive_data(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-    assert isinstance(connection.http.next_event(), h11.Request)
-    outlet = Outlet(connection, ((), b""), first=60, every=60)
     if not takes:
         monkeypatch.setattr(Socket, "send_now", lambda self, data: 0)
         monkeypatch.setattr(Socket, "wait_writable", lambda self: anyio.sleep_forever())
 
+    ours, theirs = socket.socketpair()
     with ours, theirs:
+        connection = HttpConnection(Socket(ours))
+        connection.http.receive_data(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+        assert isinstance(connection.http.next_event(), h11.Request)
+        outlet = Outlet(connection, ((), b""), first=60, every=60)
         async for attempt in Sidestep(
             FallbackConfig.model_validate({"fallbackModelsByModel": {}})
         ).step(CLAUDE):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import anyio
 import httpx
 import pytest
@@ -200,6 +202,22 @@ async def test_a_client_that_leaves_cancels_its_attempt_and_degrades_nothing(hol
         assert not scope.cancelled_caught
         assert served.middleware.degraded.snapshot() == {}
         assert len(served.stub.requests) == 1
+
+
+@pytest.mark.parametrize("how", [socket.SHUT_WR, socket.SHUT_RDWR], ids=["one side", "both"])
+async def test_a_client_that_closes_its_side_counts_as_one_that_left(how: int) -> None:
+    async with serving({CLAUDE: STALLS}) as served:
+        sent = served.request(CLAUDE)
+        head = f"POST {sent.url.path} HTTP/1.0\r\nhost: 127.0.0.1:{served.serve.port}\r\n"
+        with socket.create_connection(("127.0.0.1", served.serve.port)) as client:
+            client.sendall(f"{head}content-length: {len(sent.content)}\r\n\r\n".encode())
+            client.sendall(sent.content)
+            with anyio.fail_after(60):
+                request = await served.stub.wait_for(1)
+                client.shutdown(how)
+                await request.left.wait()
+
+        assert served.middleware.degraded.snapshot() == {}
 
 
 async def test_draining_ends_the_answers_that_run_and_takes_no_more() -> None:
