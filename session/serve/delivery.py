@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from traceback import clear_frames
 from typing import TYPE_CHECKING, TypeVar
 
 from ...provider.error import ProviderError
 from .wait import before_each_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
     from typing import Any
 
     from ..step.attempt import Attempt
@@ -96,3 +98,13 @@ class Delivery:
         if self._gathered and self._may_send is not None and self._may_send():
             self._attempt.emitted(can_retract=False)
             self._outlet.send_now(self._headers, self.take(), ends_event=self.ends_event)
+
+
+@contextmanager
+def freeing_frames() -> Iterator[None]:
+    """Free what the frames of a failed attempt refer to, because its error is kept with them."""
+    try:
+        yield
+    except BaseException as error:
+        clear_frames(error.__traceback__)
+        raise

@@ -18,7 +18,7 @@ from ...provider.wire.registry import reader_of, writer_of
 from ..plan.needs import Needs
 from ..turn.step_requests import StepRequests
 from .clients_key import blaming_client, use_clients_key
-from .delivery import Delivery
+from .delivery import Delivery, freeing_frames
 from .history import depends_on_history, history_of
 from .memory import AnswerMemory
 from .metering import metered
@@ -123,7 +123,8 @@ class ServedStep:
             use_clients_key(step, self._own, self._caller)
             async for attempt in step:
                 async with attempt:
-                    await self._attempt(step, attempt)
+                    with freeing_frames():
+                        await self._attempt(step, attempt)
         except Exception as error:  # noqa: BLE001 - the client is told
             await self._refuse(error, step)
             return
@@ -196,9 +197,8 @@ class ServedStep:
                 self._why_unread = ", ".join(self._read.unreadable)
             else:
                 self._running = self._memory.restore(self._read.conversation)
-        return (
-            None if self._why_unread is not None or self._read is None else self._read.conversation
-        )
+        read = self._read
+        return None if self._why_unread is not None or read is None else read.conversation
 
     def _repair(self, failure: Failure) -> str | None:
         return None if self._rendered is None else self._rendered.repair(failure)

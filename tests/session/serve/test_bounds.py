@@ -21,6 +21,7 @@ from sidestep.session.serve.outlet import Outlet
 from sidestep.session.serve.served_step import Held
 
 from .served import CLAUDE, in_front_of, serving
+from .test_delivery import HEAD, OTHER, START, Write, answering, chunks, request, text
 from .test_own_bytes import BODY, EVENTS, SSE
 from .upstream import upstream
 
@@ -270,3 +271,21 @@ async def test_a_long_answer_is_not_copied_whole_on_its_way_out(
 
         assert came.endswith(body)
     assert max(waiting) < MIB
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_nothing_of_a_siblings_answer_that_was_cut_waits_for_the_collector(backend: str) -> None:
+    async def cut(write: Write) -> None:
+        await write(HEAD + chunks(*START, text("Half an answer.")))
+
+    async def main() -> None:
+        async with answering(cut, cut) as (http, _):
+            await http.send(request(http, OTHER))
+            with without_collector():
+                answer = await http.send(request(http, OTHER))
+                await anyio.wait_all_tasks_blocked()
+
+                assert "Half an answer." in answer.text
+                assert held() == dict.fromkeys(("judged", "gathered", "held", "asked"), 0)
+
+    anyio.run(main, backend=backend)
