@@ -7,6 +7,7 @@ do not reach directly.
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,6 +26,9 @@ async def run_in_child_task(work: Callable[[], Awaitable[T]]) -> T:
 
     A cancellation by asyncio reaches *work* as the cancellation of a scope, which shields inside
     *work* hold off. Without this, it would leave a thread running, or a write of unknown outcome.
+
+    Raises:
+        RuntimeError: Somebody cancelled the task of *work*, but not the caller.
     """
     returned: list[T] = []
     raised: list[BaseException] = []
@@ -40,8 +44,11 @@ async def run_in_child_task(work: Callable[[], Awaitable[T]]) -> T:
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run)
-    if raised:
-        raise raised[0]
+    cause = raised[0] if raised else None
+    if cause is not None and not _is_of_another(cause):
+        raise cause
+    if not returned:
+        raise RuntimeError("the work was cancelled, but not by its owner") from cause
     return returned[0]
 
 
@@ -86,6 +93,11 @@ async def run_to_end(work: Callable[[], Coroutine[Any, Any, None]], *, seconds: 
         raise cancelled
     if not task.cancelled():
         task.result()
+
+
+def _is_of_another(exc: BaseException) -> bool:
+    """True if *exc* is a cancellation, but neither the task nor a scope around it is cancelled."""
+    return is_stray_cancellation(exc) and anyio.current_effective_deadline() > -math.inf
 
 
 def is_stray_cancellation(exc: BaseException) -> bool:
