@@ -125,6 +125,7 @@ def test_nothing_of_an_answer_waits_for_the_collector(
             ),
         ):
             await http.post("/anthropic/v1/messages", content=BODY)
+            await anyio.wait_all_tasks_blocked()
             with without_collector():
                 before = held()
                 await http.post("/anthropic/v1/messages", content=BODY)
@@ -286,6 +287,7 @@ def test_nothing_of_a_siblings_answer_that_was_cut_waits_for_the_collector(backe
     async def main() -> None:
         async with answering(cut, cut) as (http, _):
             await http.send(request(http, OTHER))
+            await anyio.wait_all_tasks_blocked()
             with without_collector():
                 before = held()
                 answer = await http.send(request(http, OTHER))
