@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from ..client.http_request import only_connect_limited
+
 if TYPE_CHECKING:
     from .own_request import OwnRequest
 
@@ -17,12 +19,11 @@ async def send(http: httpx.AsyncClient, request: OwnRequest) -> httpx.Response:
     would add headers of its own, and takes seconds for thousands of headers.
     """
     lines = [*request.lines, ("accept-encoding", "identity")]
-    timeout = httpx.Timeout(None, connect=request.provider.timeouts.connect)
     sent = httpx.Request(
         request.method,
         request.url,
         headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in lines],
         content=request.content,
-        extensions={"timeout": timeout.as_dict()},
+        extensions=only_connect_limited(request.provider),
     )
     return await http.send(sent, stream=True, follow_redirects=False)
