@@ -331,14 +331,20 @@ async def test_steps_that_await_something_before_the_request_do_not_all_probe_a_
     assert (world.requests(A), world.requests(B)) == (1, 20)
 
 
-@pytest.mark.parametrize("is_entered", [False, True], ids=["not entered", "cancelled"])
-async def test_a_step_that_is_left_before_its_probe_is_answered_gives_the_probe_back(
-    *, is_entered: bool
-) -> None:
+async def _with_a_probe_due() -> World:
+    """Return a world in which the next step probes A, which has failed and is healthy again."""
     world = World(max_upstream_retry_attempts=0)
     world.down[A] = lambda: world.clock.now < 60.0
     await world.clock.play(world.conversation(), partial(world.clock.sleep, 61.0))
     world.asked.clear()
+    return world
+
+
+@pytest.mark.parametrize("is_entered", [False, True], ids=["not entered", "cancelled"])
+async def test_a_step_that_is_left_before_its_probe_is_answered_gives_the_probe_back(
+    *, is_entered: bool
+) -> None:
+    world = await _with_a_probe_due()
 
     step = world.middleware.step(A)
     attempt = await anext(aiter(step))
@@ -357,10 +363,7 @@ async def test_a_step_that_is_left_before_its_probe_is_answered_gives_the_probe_
 async def test_a_loop_that_is_left_before_its_probe_is_entered_gives_the_probe_back(
     *, is_raised: bool
 ) -> None:
-    world = World(max_upstream_retry_attempts=0)
-    world.down[A] = lambda: world.clock.now < 60.0
-    await world.clock.play(world.conversation(), partial(world.clock.sleep, 61.0))
-    world.asked.clear()
+    world = await _with_a_probe_due()
     step = world.middleware.step(A)
     left: list[AssertionError] = []
 
