@@ -87,7 +87,7 @@ class AnswerMemory:
             return
         key = f"{name} {before.digest()}"
         self._put(key, body)
-        self._save([key], self._shrink())
+        self._save(key, self._shrink())
 
     def restore(self, conversation: Conversation) -> list[Route]:
         """Put remembered answers in the place of the client's copies.
@@ -143,16 +143,16 @@ class AnswerMemory:
             return key
         return next(iter(keys)) if len(keys) == 1 and _is_unmistakable(copy.parts) else None
 
-    def _save(self, keys: Iterable[str], dropped: Iterable[str]) -> None:
-        """Write the answers with *keys* into the file, and what it could not take before."""
+    def _save(self, key: str, dropped: Iterable[str]) -> None:
+        """Write the answer with *key* into the file, and what it could not take before."""
         if self._file is None:
             return
         unsaved, kept = self._unsaved, self._kept
-        unsaved |= dict.fromkeys(keys)
-        self._unforgotten.update(key for key in dropped if key not in unsaved)
+        unsaved[key] = None
+        self._unforgotten.update(each for each in dropped if each not in unsaved)
         self._unforgotten -= kept.keys()
-        self._unsaved = unsaved = {key: None for key in unsaved if key in kept}
-        if self._file.keep([(key, kept[key]) for key in unsaved], self._unforgotten):
+        self._unsaved = unsaved = {each: None for each in unsaved if each in kept}
+        if self._file.keep([(each, kept[each]) for each in unsaved], self._unforgotten):
             unsaved.clear()
             self._unforgotten.clear()
 
